@@ -577,11 +577,11 @@ def test_the_column_committed_is_true_of_what_read_committed_reads(
         ("{'a': timestamp, 'b': null}", {"a": "infinity", "b": None}),
         ("map {timestamp: '2020-01-01'::date}", [["infinity", "2020-01-01"]]),
         ("union_value(a := timestamp::date)", "infinity"),
+        ("make_timestamp(1234567)", "1970-01-01T00:00:01.234567"),
+        ("make_timestamp_ns(1234)", "1970-01-01T00:00:00.000001234"),
     ],
 )
-def test_times_beyond_those_of_python_are_shown_within_any_type(
-    tmp_path: Path, value: str, cell: object
-) -> None:
+def test_times_are_shown_whole_within_any_type(tmp_path: Path, value: str, cell: object) -> None:
     (tmp_path / "t-0").mkdir()
     stored = batch([Record(0, 1_700_000_000_000_000_000, b"k", b"v")])
     (tmp_path / "t-0" / f"{0:020}.log").write_bytes(stored)

@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import math
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -248,3 +250,36 @@ def test_polars_and_duckdb_have_decimals_of_more_than_38_digits_as_text(tmp_path
     assert scan.to_polars()["value"].to_list() == [wanted]
     assert scan.to_polars(lazy=True).collect()["value"].to_list() == [wanted]
     assert scan.to_duckdb().sql("select value from records").fetchall() == [(wanted,)]
+
+
+@pytest.mark.parametrize("road", ["sql", "dump", "export csv", "sql csv"])
+def test_numbers_that_json_lacks_are_text(road: str, tmp_path: Path) -> None:
+    """NaN is not JSON, and a reader of JSON rounds a decimal of more digits than a double has."""
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 4}
+    kinds = {"many": decimal, "few": decimal, "nan": "double", "end": "double"}
+    fields = [{"name": name, "type": kind} for name, kind in kinds.items()]
+    tmp_path.joinpath("r.avsc").write_text(
+        json.dumps({"type": "record", "name": "R", "fields": fields})
+    )
+    many = 123_456_789_012_345_678_901_234
+    value = b"\x14" + many.to_bytes(10, "big") + b"\x04" + (15_000).to_bytes(2, "big")
+    value += struct.pack("<dd", math.nan, -math.inf)
+    disk, file = Disk(tmp_path / "logs"), tmp_path / "x.csv"
+    disk.append("orders-0", [Record(0, 1, b"k", value)])
+    last = ("--value-format", f"avro:{tmp_path}/r.avsc")
+    query = "select value from orders"
+    if road == "sql":
+        [found] = [row["value"] for row in run("sql", disk.path, query, *last).lines]
+    elif road == "dump":
+        [found] = [row["value"] for row in run("dump", disk.path, "--json", *last).lines]
+    else:
+        if road == "export csv":
+            done = run("export", disk.path, file, *last)
+        else:
+            done = run("sql", disk.path, query, "--to", file, *last)
+        assert done.code == 0, done.err
+        [row] = csv.DictReader(io.StringIO(file.read_text()))
+        found = json.loads(row["value"])
+    few = 1.5 if road.startswith("sql") else "1.5000"
+    wanted = {"many": "12345678901234567890.1234", "few": few, "nan": "NaN", "end": "-Infinity"}
+    assert found == wanted

@@ -239,7 +239,7 @@ def test_a_time_that_no_table_holds_is_rescued(form: str, tmp_path: Path) -> Non
         fastavro.schemaless_writer(out, bare, value)
         disk.append("orders-0", [Record(at, 1, b"k", out.getvalue())])
     decode = {"value": Decoding("avro", json.dumps(schema))}
-    done = to_table(disk.path, **lake.arguments, decode=decode)
+    done = to_table(disk.path, **lake.arguments, decode=decode, tell=print)
     assert done["rescued"].to_pylist() == [2]
     table = lake.table().sort_by("offset")
     assert table["at"].cast(pa.int64()).to_pylist() == [last * 1000, None, None]

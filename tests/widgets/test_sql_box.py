@@ -48,6 +48,17 @@ def test_a_result_has_the_rows_of_the_command_and_is_sorted(box: SqlBox) -> None
     assert box.code["command"].startswith("kafka-workbench sql '")
 
 
+def test_numbers_that_a_front_end_would_round_are_text(box: SqlBox) -> None:
+    numbers = "9007199254740993", "-12345678901234567890.5::decimal(30, 1)", "'nan'::double", "0.5"
+    wanted = [["-12345678901234567890.5"], [0.5], ["9,007,199,254,740,993"], ["NaN"]]
+    for number, cell in zip(numbers, [wanted[2], wanted[0], wanted[3], wanted[1]], strict=True):
+        asked(box, f"select {number} as n")
+        assert rows(box) == [cell]
+    values = "(9007199254740993), (-12345678901234567890.5), (0.5)"
+    asked(box, f"select n::decimal(30, 1) as n from (values {values}) as t(n)")  # noqa: S608 - ours
+    assert rows(box, 0) == wanted[:3]
+
+
 def test_it_reads_nothing_else_and_writes_nothing(box: SqlBox, tmp_path: Path) -> None:
     for query in (
         "select * from read_csv('/etc/passwd')",

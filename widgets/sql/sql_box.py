@@ -12,7 +12,7 @@ from widgets._file import Answer
 from widgets._values import ShowsValues
 from widgets.live.directory_changes import DirectoryChanges
 from widgets.queries import opening
-from widgets.sql.sql_run import SqlRun, shows_values
+from widgets.sql.sql_run import SqlRun, sent, shows_values
 from widgets.view.records import AnyMask
 from workbench.errors import QueryError
 from workbench.loaders.sql.completion import completions
@@ -199,7 +199,7 @@ class SqlBox(ShowsValues):
         if run is None or number != self._run["number"] or not 0 <= start < stop:
             return {"rows": []}, []
         places = run.arranged(order, is_down=is_down)[start : min(stop, start + MOST_AT_ONCE)]
-        return {"rows": [[*run.rows[at]] for at in places]}, []
+        return {"rows": [list(map(sent, run.rows[at])) for at in places]}, []
 
     def answer_complete(self, text: str, at: int) -> Answer:
         """Return what the word before a place of a query can become: start, text and meaning."""

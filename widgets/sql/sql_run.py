@@ -1,6 +1,7 @@
 """One query in SQL that runs in a thread: its rows, as cells of a table."""
 
 import time
+from math import isnan
 from typing import Any, Final
 
 import pyarrow as pa
@@ -14,7 +15,6 @@ from workbench.loaders.sql.result import SqlResult
 from workbench.loaders.sql.run import query_error, run_sql
 from workbench.runtime.extras import optional
 from workbench.runtime.job import CanceledError, Job
-from workbench.runtime.words import plural
 from workbench.values.masking import Masks
 
 MOST_ROWS: Final = 10_000
@@ -22,6 +22,9 @@ MOST_ROWS: Final = 10_000
 
 MOST_IN_CELL: Final = 16_000
 """Characters of a cell."""
+
+_EXACT: Final = 2**53
+"""The largest number up to which a double holds each whole one."""
 
 
 def shows_values(listing: Listing, query: str) -> bool:
@@ -109,10 +112,8 @@ class SqlRun(Job):
         self._go_on()
         self.is_cut = len(rows) > MOST_ROWS
         self.rows = rows[:MOST_ROWS]
-        damaged = [each for scan in result.scans for each in scan.findings]
         told = [internal_topics(result.left_out, "query {} by name")]
-        if damaged:
-            told.append(f"{plural(len(damaged), 'damaged place')} left out; first: {damaged[0]}")
+        told += [scan.last_reading.losses() for scan in result.scans]
         self.note = "; ".join(filter(None, told))
 
     def arranged(self, order: int, *, is_down: bool) -> list[int]:
@@ -123,7 +124,8 @@ class SqlRun(Job):
         if self._order is None or self._order[0] != wanted:
             values = [row[order] for row in self.rows]
             known = [at for at, value in enumerate(values) if value is not None]
-            known.sort(key=lambda at: _sort_key(values[at]), reverse=is_down)
+            _, is_number = self.columns[order]
+            known.sort(key=lambda at: _sort_key(values[at], is_number=is_number), reverse=is_down)
             nulls = [at for at, value in enumerate(values) if value is None]
             self._order = wanted, [*known, *nulls]
         return self._order[1]
@@ -143,7 +145,15 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(are.is_integer(kind) or are.is_floating(kind) or are.is_decimal(kind))
 
 
-def _sort_key(value: Any) -> tuple[int, Any]:
+def _sort_key(value: Any, *, is_number: bool) -> tuple[int, Any]:
+    """Return what a value sorts by; some numbers are text, see `cells.plain`."""
+    if is_number and isinstance(value, str):
+        value = float(value)
     if isinstance(value, int | float):
-        return 0, value
+        return (1, "") if isnan(value) else (0, value)
     return 1, str(value).casefold()
+
+
+def sent(value: Any) -> Any:
+    """Return a cell for the front end, whose numbers are doubles: text where they would round."""
+    return f"{value:,}" if isinstance(value, int) and abs(value) > _EXACT else value

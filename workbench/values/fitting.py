@@ -43,7 +43,7 @@ class Number(float):
 
 
 class FarTime(str):
-    """The text of a time or a duration that no nanoseconds in an int64 hold."""
+    """The text of a time or a duration beyond those that tables hold; fits text alone."""
 
     __slots__ = ()
 
@@ -111,6 +111,8 @@ class Fitter:
             return _tested(test, kind)
 
         def fit(value: Any, _path: str, _left_out: LeftOut) -> Any:
+            if type(value) is FarTime:
+                raise _wrong(value, kind)
             try:
                 return self._special(value, kind)
             except (ValueError, TypeError, OverflowError, pa.ArrowException):
@@ -266,7 +268,7 @@ def _is_double(value: Any) -> bool:
 _WORDS: Final[dict[type, str]] = {
     bool: "true or false", int: "a number", float: "a number", Number: "a number", str: "text",
     Decimal: "a number", bytes: "bytes", list: "a list", dict: "an object",
-    FarTime: "more than 292 years",
+    FarTime: "beyond the times that a table holds",
 }  # fmt: skip
 
 

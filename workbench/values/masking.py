@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from workbench.errors import SchemaError
 from workbench.runtime.words import did_you_mean
+from workbench.values.far_times import plain_texts
 from workbench.values.schemas.schemas import read_schema
 from workbench.values.types import is_bytes, items_of
 
@@ -250,7 +251,7 @@ class Masks:
         if _is_headers(kind):
             return self._headers(rule, array, None)
         if not is_bytes(kind):
-            array = _as_text(array)
+            array = plain_texts(array)
         if rule.how == "first":
             if is_bytes(array.type):
                 whole = array.cast(pa.large_binary())
@@ -294,11 +295,3 @@ def _is_headers(kind: Any) -> bool:
     if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
         return False
     return kind.value_type.names == ["key", "value"] and is_bytes(kind.value_type["value"].type)
-
-
-def _as_text(array: Any) -> Any:
-    """Return values as text, as Arrow writes them; of nested ones, their Python text."""
-    if pa.types.is_nested(array.type) or pa.types.is_null(array.type):
-        texts = [None if each is None else str(each) for each in array.to_pylist()]
-        return pa.array(texts, pa.large_string())
-    return array.cast(pa.large_string())

@@ -7,15 +7,13 @@ import pyarrow as pa
 
 from workbench.decoders.decoder import failure, printable
 from workbench.values.column import ColumnDecoder, Others
+from workbench.values.far_times import texts_of
 
 _NONE: Others = {}
 
 
 def plain_value(value: pa.Scalar) -> Any:
-    """Return one value of a decoded column as JSON has it: maps as objects, bytes as hex.
-
-    Times that Python's datetimes cannot hold are numbers.
-    """
+    """Return one value of a decoded column as JSON has it: maps as objects, bytes as hex."""
     kind = value.type
     if not value.is_valid:
         return None
@@ -29,13 +27,11 @@ def plain_value(value: pa.Scalar) -> Any:
         try:
             return str(value.as_py())
         except (OverflowError, ValueError):
-            return value.value
+            if pa.types.is_duration(kind):
+                return value.value
+            return texts_of(pa.repeat(value, 1))[0].as_py()
     found = value.as_py()
-    return found if found is None or isinstance(found, bool | int | float | str) else _text(found)
-
-
-def _text(value: Any) -> str:
-    return str(printable(value)) if isinstance(value, bytes) else str(value)
+    return printable(found) if isinstance(found, bool | int | float | str | bytes) else str(found)
 
 
 def decoded_value(decoder: ColumnDecoder, data: bytes | None, others: Others = _NONE) -> Any:
@@ -51,10 +47,10 @@ def decoded_value(decoder: ColumnDecoder, data: bytes | None, others: Others = _
     if data is None:
         return None
     found = decoder.decode(pa.array([data], pa.large_binary()), others)
-    if found.problems and not found.values[0].is_valid:
-        return failure(found.problems[0].found, data)
     value = plain_value(found.values[0])
-    if found.unfit and isinstance(value, dict):
+    if found.problems and not isinstance(value, dict):
+        return failure(found.problems[0].found, data)
+    if found.unfit:
         value.setdefault("_rescued", found.unfit[0])
     return value
 

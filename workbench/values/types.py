@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable
 from functools import partial, reduce
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.errors import SchemaError
 from workbench.layout.integers import INT64_MAX
+from workbench.values.far_times import plain_texts, texts_of
 
 Choose = Callable[[Any, Any, str], Any]
 """Returns the type of what has two types, neither with fields, at a path; or raises."""
@@ -181,7 +181,7 @@ def converted(array: Any, kind: Any) -> pa.Array:
         )
     if pa.types.is_timestamp(kind):
         return _microseconds(array, kind)
-    return array.cast(kind)
+    return texts_of(array).cast(kind) if pa.types.is_string(kind) else array.cast(kind)
 
 
 def _microseconds(array: Any, kind: Any) -> pa.Array:
@@ -195,54 +195,6 @@ def _microseconds(array: Any, kind: Any) -> pa.Array:
             for each in array.cast(pa.int64()).to_pylist()
         ]
         return pa.array(times, kind)
-
-
-def far_times(array: Any, there: Any) -> list[tuple[int, str, str]]:
-    """Return row, path, such as ``.a[]``, and text of the times that `converted` has made null.
-
-    Args:
-        array: an array.
-        there: what `converted` has made of it.
-    """
-    kind = array.type
-    if not _has_coarse_times(kind):
-        return []
-    if pa.types.is_timestamp(kind):
-        if array.null_count == there.null_count:
-            return []
-        is_lost = pc.and_(array.is_valid(), there.is_null())
-        rows = np.flatnonzero(is_lost.to_numpy(zero_copy_only=False)).tolist()
-        numbers = array.cast(pa.int64())
-        return [(row, "", _time_text(numbers[row].as_py(), kind)) for row in rows]
-    if pa.types.is_struct(kind):
-        pairs = zip(kind.names, array.flatten(), there.flatten(), strict=True)
-        return [
-            (row, f".{name}{path}", text)
-            for name, left, right in pairs
-            for row, path, text in far_times(left, right)
-        ]
-    (offsets, items), (_, others) = items_of(array), items_of(there)
-    if pa.types.is_map(kind):
-        items, others = items.flatten()[1], others.flatten()[1]
-    found = far_times(items, others)
-    starts = offsets.to_numpy()
-    return [
-        (int(np.searchsorted(starts, at, "right")) - 1, f"[]{path}", text)
-        for at, path, text in found
-    ]
-
-
-def _has_coarse_times(kind: Any) -> bool:
-    """Return whether a type has times of which us may not hold all."""
-    if pa.types.is_timestamp(kind):
-        return kind.unit in {"s", "ms"}
-    return any(_has_coarse_times(kind.field(at).type) for at in range(kind.num_fields))
-
-
-def _time_text(number: int, kind: Any) -> str:
-    if number == -(2**63):  # which numpy takes for no time
-        return str(number)
-    return f"{np.datetime64(number, kind.unit)}{'Z' if kind.tz else ''}"
 
 
 def _mask(array: pa.Array) -> Any:
@@ -311,7 +263,4 @@ def as_texts(array: Any, kind: Any) -> pa.Array:
             offsets, as_texts(items, kind.value_type), type=kind, mask=mask
         )
     assert pa.types.is_large_string(kind), f"{array.type} is masked as {kind}"
-    if pa.types.is_nested(array.type):
-        texts = [None if each is None else str(each) for each in array.to_pylist()]
-        return pa.array(texts, kind)
-    return array.cast(kind)
+    return plain_texts(array)

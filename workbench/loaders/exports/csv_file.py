@@ -9,6 +9,7 @@ from typing import IO, Final, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from workbench.values.far_times import texts_of
 from workbench.values.printing import plain_value
 
 TextForm = Literal["utf8", "hex", "base64"]
@@ -82,7 +83,7 @@ def _is_raw(field: pa.Field) -> bool:
 
 def _as_time(column: pa.Array) -> pa.Array:
     """Return times in UTC as ISO 8601, as `runtime.times.time_text` has them."""
-    return pc.replace_substring(column.cast(pa.large_string()), " ", "T", max_replacements=1)
+    return pc.replace_substring(texts_of(column), " ", "T", max_replacements=1)
 
 
 def _as_json(column: pa.Array) -> pa.Array:

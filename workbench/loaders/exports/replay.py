@@ -23,6 +23,8 @@ from workbench.inspection.partition import DiskPartition
 from workbench.loaders.scan.scan import Scan
 from workbench.runtime.extras import optional
 from workbench.tables.replay import ReplayRow
+from workbench.values.printing import plain_value
+from workbench.values.types import is_bytes
 
 GROUP: Final = "kafka-workbench-replay."
 COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
@@ -136,7 +138,7 @@ def _replay_one(
         offset = chunk[-1]["offset"] + 1
         records += len(chunk)
         size += sum(map(_size, chunk))
-        new_times += sum(_time(record) <= 0 for record in chunk)
+        new_times += sum(record["timestamp"] <= 0 for record in chunk)
         if progress is not None:
             progress(len(chunk))
         pace.wait(len(chunk))
@@ -158,8 +160,11 @@ def _chunks(scan: Scan, most: int) -> Iterator[list[dict[str, Any]]]:
     chunk: list[dict[str, Any]] = []
     size = 0
     for batch in scan.batches():
-        for row in batch.to_pylist():
-            row["key"], row["value"] = _bytes(row["key"]), _bytes(row["value"])
+        times = batch["timestamp"].cast("int64").fill_null(-1).to_pylist()  # of any year
+        columns = zip(times, _bytes(batch["key"]), _bytes(batch["value"]), strict=True)
+        rows = batch.select(["offset", "headers"]).to_pylist()
+        for row, (time_ms, key, value) in zip(rows, columns, strict=True):
+            row |= {"timestamp": time_ms, "key": key, "value": value}
             size += _size(row)
             chunk.append(row)
             if len(chunk) >= most or size >= _MOST_BYTES:
@@ -169,22 +174,23 @@ def _chunks(scan: Scan, most: int) -> Iterator[list[dict[str, Any]]]:
         yield chunk
 
 
-def _bytes(value: Any) -> bytes | None:
-    if value is None or isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode()
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode()
+def _bytes(column: Any) -> list[bytes | None]:
+    """Return bytes as they are, text as UTF-8, and what else is decoded as JSON."""
+    if is_bytes(column.type):
+        return list(column.to_pylist())
+    values = map(plain_value, column)
+    return [
+        each if each is None else each.encode() if isinstance(each, str) else _json(each)
+        for each in values
+    ]
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _size(record: Record) -> int:
     return len(record["key"] or b"") + len(record["value"] or b"")
-
-
-def _time(record: Record) -> int:
-    """Return the time in ms; -1: none."""
-    found = record["timestamp"]
-    return -1 if found is None else round(found.timestamp() * 1000)
 
 
 class _Pace:
@@ -338,7 +344,7 @@ class _Target:
                     value=record["value"],
                     key=record["key"],
                     partition=partition.partition,
-                    timestamp=max(_time(record), 0),
+                    timestamp=max(record["timestamp"], 0),
                     headers=[(each["key"], each["value"]) for each in record["headers"]],
                 )
             except BufferError:  # the client's queue is full

@@ -7,6 +7,8 @@ from typing import Any, Final, Self
 
 import pyarrow as pa
 
+from workbench.values.far_times import python_values
+
 MOST_KEPT: Final = 256 << 20  # bytes of batches that wait to be taken
 
 
@@ -60,20 +62,7 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
     for batch in batches:
         try:
             yield from batch.to_pylist()
-        except OverflowError:
-            yield from _with_plain_times(batch)
-
-
-def _with_plain_times(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """Yield the records of a batch that holds a time no datetime can be."""
-    for record in range(batch.num_rows):
-        row = batch.slice(record, 1)
-        try:
-            yield from row.to_pylist()
-        except OverflowError:
-            is_time = [pa.types.is_timestamp(field.type) for field in row.schema]
-            columns = [
-                column.cast(pa.int64()) if time else column
-                for column, time in zip(row.columns, is_time, strict=True)
-            ]
-            yield from pa.RecordBatch.from_arrays(columns, row.schema.names).to_pylist()
+        except (OverflowError, ValueError):
+            names = batch.schema.names
+            for row in zip(*map(python_values, batch.columns), strict=True):
+                yield dict(zip(names, row, strict=True))

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from workbench.decoders.decoder import printable
 from workbench.layout.integers import INT32_MAX, INT64_MAX
-from workbench.runtime.times import DAY, EPOCH
+from workbench.values.far_times import nearest, python_values
 from workbench.values.readable import as_line, readable
 
-_PER_SECOND: Final = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 _INFINITE: Final = {INT64_MAX: "infinity", -INT64_MAX: "-infinity"}
 _INFINITE_DATES: Final = {INT32_MAX: "infinity", -INT32_MAX: "-infinity"}
 
@@ -27,56 +27,41 @@ def plain_rows(batches: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
 
 def values_of(column: pa.Array) -> list[Any]:
     """Return a column's values; times and dates that no datetime holds are ms, or ``infinity``."""
-    try:
-        return list(column.to_pylist())
-    except (OverflowError, ValueError):
-        return [_value(each) for each in column]
+    return python_values(column, _shown)
 
 
-def _value(found: Any) -> Any:
-    """Return an Arrow scalar as Python; within lists, maps and structs, too."""
-    kind = found.type
-    if not found.is_valid:
-        return None
-    if pa.types.is_struct(kind):
-        return {name: _value(each) for name, each in found.items()}
-    if pa.types.is_map(kind):
-        return [(_value(each["key"]), _value(each["value"])) for each in found.values]
-    if pa.types.is_union(kind):
-        return _value(found.value)
-    if pa.types.is_nested(kind) and hasattr(found, "values"):
-        return [_value(each) for each in found.values]
-    try:
-        return found.as_py()
-    except (OverflowError, ValueError):
-        if pa.types.is_date32(kind):
-            return _INFINITE_DATES.get(found.value, found.value * DAY)
-        return _time(found.value, _PER_SECOND[kind.unit]) if hasattr(kind, "unit") else found.value
-
-
-def _time(value: int, unit: int) -> dt.datetime | int | str:
-    """Return a time since the epoch, in so many per second."""
-    try:
-        return EPOCH + dt.timedelta(microseconds=value * 1_000_000 // unit)
-    except OverflowError:
-        return _INFINITE.get(value, value * 1000 // unit)
+def _shown(found: Any) -> dt.datetime | int | str:
+    """Return a time or date of DuckDB."""
+    value = nearest(found)
+    if isinstance(value, dt.datetime):
+        return value
+    return (_INFINITE_DATES if pa.types.is_date(found.type) else _INFINITE).get(found.value, value)
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: bytes as text, or hex; times as ISO 8601."""
+    """Return a value as JSON has it: bytes as text, or hex; times as ISO 8601; NaN as text."""
     if isinstance(value, bytes | bytearray):
         return as_line(readable(bytes(value)))
     if isinstance(value, dt.datetime):
-        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if isinstance(value, Decimal):  # a sum of integers is one in DuckDB
-        return int(value) if value == int(value) else float(value)
+        in_ms = value.microsecond % 1000 == getattr(value, "nanosecond", 0) == 0
+        text = value.isoformat(timespec="milliseconds" if in_ms else "auto")
+        return text.replace("+00:00", "Z")
+    if isinstance(value, Decimal):
+        return _number(value)
     if hasattr(value, "nanoseconds"):  # a difference of times
         return _interval(*value)
     if isinstance(value, dict):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
-    return value if isinstance(value, int | float | str | None) else str(value)
+    return printable(value) if isinstance(value, int | float | str | None) else str(value)
+
+
+def _number(value: Decimal) -> int | float | str:
+    """Return a decimal as a number, as which DuckDB sums integers; text if it has more digits."""
+    if value == int(value):
+        return int(value)
+    return float(value) if Decimal(repr(float(value))) == value else str(value)
 
 
 def _interval(months: int, days: int, nanoseconds: int) -> str:

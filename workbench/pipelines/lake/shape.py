@@ -22,6 +22,7 @@ from workbench.pipelines.lake.data_files import FOLDERS, fits_a_folder, folders_
 from workbench.pipelines.lake.table import DELETES, KEY, Widens
 from workbench.runtime.times import LAST_IN_MICROS
 from workbench.spark_source.kinds import spark_kind
+from workbench.values.far_times import texts_of
 from workbench.values.fitting import as_text
 from workbench.values.formats.json import json_decoder
 from workbench.values.formats.pieces import FittingReader
@@ -29,7 +30,7 @@ from workbench.values.guard import ENTRIES, MOST_ENTRIES
 from workbench.values.inference import Shape
 from workbench.values.masking import Masks
 from workbench.values.registry import ColumnDecoding, Decoding
-from workbench.values.types import aligned, converted, far_times, is_held, merged, merged_by
+from workbench.values.types import aligned, converted, is_held, mapped, merged, merged_by
 
 DAY: Final = "day"
 """The column that is made of ``timestamp``: the day in UTC; null: the record has no timestamp, or
@@ -187,7 +188,7 @@ def undivided(array: pa.Array, name: str) -> tuple[pa.Array, dict[int, dict[str,
     """
     (folder,) = folders_of([name])
     found = array.dictionary_encode()
-    texts = found.dictionary.cast(pa.string()).to_pylist()
+    texts = texts_of(found.dictionary).to_pylist()
     is_day = pa.types.is_date(array.type)
     bad = [
         at
@@ -404,43 +405,28 @@ def fitted(array: Any, kind: Any) -> tuple[pa.Array, dict[int, dict[str, str]]]:
     Returns:
         The array, and row → path → text.
     """
-    far, array = _far(array), _as_table(array)
+    array = _as_table(array)
     if is_held(array.type, kind):
-        return aligned(array, kind), far
+        return aligned(array, kind), {}
 
     def load(value: Any) -> Any:
         ENTRIES.left = MOST_ENTRIES  # all are in memory already
         return value
 
     # A time may be beyond those of Python.
-    values = array.cast(_with_times_as_text(array.type)).to_pylist(maps_as_pydicts="lossy")
+    texts = converted(array, mapped(array.type, _times_as_text))
+    values = texts.to_pylist(maps_as_pydicts="lossy")
     reader = FittingReader(kind, "a value", load, _cast, names_all=True)
     found = reader.read(values)
-    unfit = {row: each.texts for row, each in reader.unfit.items()}
-    unfit |= {row: {"": as_text(values[row])} for row in reader.bad}
-    return found, {row: unfit.get(row, {}) | far.get(row, {}) for row in unfit | far}
-
-
-def _far(array: Any) -> dict[int, dict[str, str]]:
-    """Return row → path → text of the times that no table holds."""
-    found: dict[int, dict[str, str]] = {}
-    for row, path, text in far_times(array, _as_table(array)):
-        texts, name = found.setdefault(row, {}), path.removeprefix(".")
-        texts[name] = f"{texts[name]}, {text}" if name in texts else text
-    return found
+    whole = {row: {"": as_text(values[row])} for row in reader.bad}
+    return found, {row: each.texts for row, each in reader.unfit.items()} | whole
 
 
 def _cast(value: Any, kind: Any) -> Any:
     return pa.scalar(value).cast(kind).as_py()
 
 
-def _with_times_as_text(kind: Any) -> Any:
-    if pa.types.is_struct(kind):
-        return pa.struct([each.with_type(_with_times_as_text(each.type)) for each in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_with_times_as_text(kind.value_type)))
-    if pa.types.is_map(kind):
-        return pa.map_(kind.key_type, _with_times_as_text(kind.item_type))
+def _times_as_text(kind: Any) -> Any:
     return pa.string() if pa.types.is_temporal(kind) else kind
 
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from workbench.kernels import dispatch
 from workbench.kernels.plain import avro as ops
+from workbench.layout.integers import INT64_MAX
 from workbench.values.avro.reader import bounds, exact, fits, most_bytes
 from workbench.values.avro.schema import DURATION, Node
 from workbench.values.guard import require_size
@@ -89,8 +90,7 @@ class _Compiler:
         column = self.column(id(node), is_bytes=node.kind in _IS_BYTES)
         if node.kind in {"int", "long"}:
             low, high = bounds(node)
-            is_any = node.kind == "long" and not pa.types.is_time(node.arrow)
-            self.operations.append([ops.LONG if is_any else ops.INT, column, low, high])
+            self.operations.append([ops.LONG if high == INT64_MAX else ops.INT, column, low, high])
         elif node.kind in {"array", "map"}:
             self._loop(node, column)
         elif node.kind == "union":

@@ -15,12 +15,15 @@ import pyarrow as pa
 
 from workbench.errors import CorruptRecordError
 from workbench.kernels.plain.avro import FREE_ITEMS
+from workbench.layout.integers import INT64_MAX
 from workbench.runtime.times import DAY
 from workbench.values.avro.schema import DURATION, Node
-from workbench.values.fitting import MapEntries
+from workbench.values.far_times import far_text
+from workbench.values.fitting import FarTime, MapEntries
 from workbench.values.guard import ENTRIES
 from workbench.values.inference import WHOLE
 
+_IN_MS: Final = (pa.timestamp("ms"), pa.timestamp("ms", "UTC"))
 _DEEPEST: Final = 150  # types in types of a value
 _MOST_DECIMAL: Final = 256  # bytes of a decimal: more take long to be written
 
@@ -64,7 +67,7 @@ class _Reader:
                     raise self.error("a value is out of range", self.at - 1)
                 return value == 1
             case "int" | "long":
-                return self.zigzag()
+                return self.number(node)
             case "float":
                 return struct.unpack("<f", self.take(4))[0]
             case "double":
@@ -105,6 +108,12 @@ class _Reader:
             raise self.error("the value is truncated")
         self.at += size
         return self.data[self.at - size : self.at]
+
+    def number(self, node: Node) -> int | FarTime:
+        found, (low, high) = self.zigzag(), bounds(node)
+        if low <= found <= high or self.is_json or not pa.types.is_timestamp(node.arrow):
+            return found
+        return FarTime(far_text(found, node.arrow.unit, "Z" if node.arrow.tz else "", "T"))
 
     def zigzag(self) -> int:
         raw = shift = 0
@@ -181,6 +190,8 @@ def bounds(node: Node) -> tuple[int, int]:
     """Return the least and the largest value of an int or long."""
     if pa.types.is_time(node.arrow):
         return 0, DAY * (1000 if node.kind == "long" else 1) - 1
+    if node.arrow in _IN_MS:
+        return -(INT64_MAX // 1000), INT64_MAX // 1000  # no table has a time beyond us
     bits = 63 if node.kind == "long" else 31
     return -(1 << bits), (1 << bits) - 1
 

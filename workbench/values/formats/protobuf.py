@@ -97,7 +97,7 @@ class ProtobufDecoder:
                 raise ValueError("a required field is missing")
             return convert(parsed)
 
-        return decoded_one_by_one(data, spans, read, kind, f"a {self.message}", _near)
+        return decoded_one_by_one(data, spans, read, kind, f"a {self.message}", _given)
 
 
 def message_at(descriptors: bytes, indexes: tuple[int, ...]) -> str:
@@ -350,6 +350,10 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _given(value: Any, _kind: Any) -> Any:
+    return value
+
+
 def _time(message: Any) -> int | FarTime:
     """Return ns since 1970."""
     count = _nanoseconds(message)
@@ -369,12 +373,6 @@ def _duration(message: Any) -> int | FarTime:
 
 def _nanoseconds(message: Any) -> int:
     return int(message.seconds) * _PER_SECOND + int(message.nanos)
-
-
-def _near(value: Any, kind: Any) -> Any:
-    if isinstance(value, FarTime):
-        raise ValueError(f"{value} is not {kind}")  # noqa: TRY004 - as `Special` raises
-    return value
 
 
 def _json_text(message: Any) -> str:
