@@ -1,12 +1,14 @@
 """A replay continues in the source that it has read, and in no other."""
 
 import shutil
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import workbench as wb
+from tests.cli.program import run
 from tests.naive import Record, batch
 from workbench.errors import ReplayError
 
@@ -69,3 +71,27 @@ def test_a_copy_of_a_topic_is_the_same_source_and_a_shorter_log_is_not(
     short = source(tmp_path / "c", 4, CLUSTERS[0], TOPICS[0])
     with pytest.raises(ReplayError, match="up to offset 6, and this log ends at 4"):
         wb.open_log_directory(short).replay(cluster)
+
+
+def test_what_cannot_be_decoded_is_left_out_and_never_a_tombstone(
+    cluster: str, tmp_path: Path
+) -> None:
+    values = (b'{"a": 1}', b"no JSON", None, b'{"a": 2}')
+    records = [Record(at, 1_700_000_000_000, b"k", value) for at, value in enumerate(values)]
+    log = source(tmp_path / "a", 0) / "t-0" / f"{0:020d}.log"
+    damaged = batch([Record(4, 1_700_000_000_000, None, b"{}")], crc=7)
+    log.write_bytes(batch(records) + damaged + batch([Record(5, 1_700_000_000_000, None, b"{}")]))
+    logs = wb.open_log_directory(tmp_path / "a")
+    with (
+        pytest.warns(wb.CorruptDataWarning, match="1 damaged place left out"),
+        pytest.warns(wb.CorruptDataWarning, match="1 record not written, from offset 1: 1 of"),
+    ):
+        table = logs.replay(cluster, decode={"value": "json"}, create_topics=True)
+    (row,) = table.to_pylist()
+    assert (row["records"], row["undecoded"], row["damaged"], row["next_offset"]) == (4, 1, 1, 6)
+    there = wb.open_log_directory(tmp_path / "cluster").scan("t").to_arrow()
+    assert there["value"].to_pylist() == [b'{"a":1}', None, b'{"a":2}', b'{"a":null}']
+    command = ("replay", tmp_path / "a", "--to", cluster, "--name", "other", "--strict")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert run(*command).code == 2

@@ -15,3 +15,6 @@ class ReplayRow(NamedTuple):
     records: Annotated[int, "records that this run wrote"]
     size: Annotated[int, "bytes of their keys and values"]
     new_times: Annotated[int, "records without a time, or of 1970, whose time is that of writing"]
+    damaged: Annotated[int, "damaged places that were left out, or rescued"]
+    undecoded: Annotated[int, "records that were not written: a key or value cannot be decoded"]
+    incomplete: Annotated[int, "keys and values of which a field does not fit its type: it is null"]

@@ -121,8 +121,7 @@ def command(
         names = [ReplayRow._fields[0], *(each.replace("_", " ") for each in ReplayRow._fields[1:])]
         print_table(names, [list(row) for row in rows])
         note(f"{plural(sum(row.records for row in rows), 'record')} written to {target}")
-    if scan.findings:
-        note(scan.last_reading.losses())
     if text := summary(scan.left_out, "--everything"):
         note(text)
-    return _DAMAGED if scan.findings and strict else 0
+    is_whole = not any(row.damaged + row.undecoded + row.incomplete for row in rows)
+    return _DAMAGED if strict and not is_whole else 0

@@ -8,7 +8,6 @@ offset says which source it is of, because offsets of another topic or directory
 """
 
 import contextlib
-import copy
 import json
 import os
 import time
@@ -16,12 +15,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple
 
+import pyarrow as pa
+
 from workbench.config.internal_topics import HIDDEN_TOPICS
-from workbench.errors import ReplayError
+from workbench.errors import CorruptDataWarning, CorruptRecordError, ReplayError
 from workbench.file_system.source import is_uri
+from workbench.inspection.findings import Finding
 from workbench.inspection.partition import DiskPartition
+from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.scan.scan import Scan
 from workbench.runtime.extras import optional
+from workbench.runtime.words import plural
 from workbench.tables.replay import ReplayRow
 from workbench.values.printing import plain_value
 from workbench.values.types import is_bytes
@@ -51,7 +55,7 @@ def replay(
 
     Args:
         scan: what is written, with the columns `COLUMNS`. Masked or decoded values are written as
-            their JSON, and text as it is.
+            their JSON, and text as it is; a record of which one cannot be decoded is not written.
         to: ``host:port`` of a broker, or librdkafka's configuration of a client.
         name: of the replay. A second one of this name writes only what is new; while one runs,
             another of its name is fenced.
@@ -133,7 +137,8 @@ def _replay_one(
     progress: Callable[[int], None] | None,
 ) -> ReplayRow:
     offset, records, size, new_times = start, 0, 0, 0
-    for chunk in _chunks(_of_partition(scan, partition, start), pace.most):
+    source = _Records(scan, partition, start)
+    for chunk in source.chunks(pace.most):
         target.write(partition, chunk)
         offset = chunk[-1]["offset"] + 1
         records += len(chunk)
@@ -142,36 +147,80 @@ def _replay_one(
         if progress is not None:
             progress(len(chunk))
         pace.wait(len(chunk))
-    return ReplayRow(partition.topic, partition.partition, start, offset, records, size, new_times)
+    if source.found:
+        lost = [f"{plural(source.undecoded, 'record')} not written"] if source.undecoded else []
+        if source.incomplete:
+            lost.append(
+                f"{plural(source.incomplete, 'key or value', 'keys and values')} incomplete"
+            )
+        first = source.found[0]
+        text = f"{partition.name}: {', '.join(lost)}, from offset {first.offset}: {first.found}"
+        warn_caller(text, CorruptDataWarning)
+    return ReplayRow(
+        partition.topic, partition.partition, start, offset, records, size, new_times,
+        len(source.scan.findings), source.undecoded, source.incomplete,
+    )  # fmt: skip
 
 
-def _of_partition(scan: Scan, partition: DiskPartition, start: int) -> Scan:
-    """Return the scan of one partition, from an offset on."""
-    one = copy.copy(scan)
-    one.partitions = [partition]
-    given = scan.offsets.get(partition.name) if isinstance(scan.offsets, Mapping) else scan.offsets
-    first, end = given or (None, None)
-    one.offsets = (max(start, first or 0), end)
-    return one
+class _Records:
+    """The records of one partition, from an offset on, as they are written.
 
+    A record of which a key or value cannot be decoded is left out: without its value it would be a
+    tombstone, which deletes what came before it.
 
-def _chunks(scan: Scan, most: int) -> Iterator[list[dict[str, Any]]]:
-    """Yield the records of transactions."""
-    chunk: list[dict[str, Any]] = []
-    size = 0
-    for batch in scan.batches():
-        times = batch["timestamp"].cast("int64").fill_null(-1).to_pylist()  # of any year
-        columns = zip(times, _bytes(batch["key"]), _bytes(batch["value"]), strict=True)
-        rows = batch.select(["offset", "headers"]).to_pylist()
-        for row, (time_ms, key, value) in zip(rows, columns, strict=True):
-            row |= {"timestamp": time_ms, "key": key, "value": value}
-            size += _size(row)
-            chunk.append(row)
-            if len(chunk) >= most or size >= _MOST_BYTES:
-                yield chunk
-                chunk, size = [], 0
-    if chunk:
-        yield chunk
+    Attributes:
+        scan: reads them, and neither decodes nor masks.
+        undecoded: how many were left out until now.
+        incomplete: how many keys and values lack a field that does not fit its type.
+        found: why.
+    """
+
+    def __init__(self, scan: Scan, partition: DiskPartition, start: int) -> None:
+        self._values = scan.values
+        self._schema = scan.schema
+        self._raises = scan.on_corrupt == "raise"
+        self._partition = partition
+        self.scan = scan._bare(self._values.read, [partition])  # noqa: SLF001 - of this house
+        given = scan.offsets
+        given = given.get(partition.name) if isinstance(given, Mapping) else given
+        first, end = given or (None, None)
+        self.scan.offsets = (max(start, first or 0), end)
+        self.undecoded = self.incomplete = 0
+        self.found: list[Finding] = []
+
+    def chunks(self, most: int) -> Iterator[list[dict[str, Any]]]:
+        """Yield the records of transactions."""
+        chunk: list[dict[str, Any]] = []
+        size = 0
+        for read in self.scan.batches():
+            for batch in map(self._decoded, self._values.parts(read)):
+                times = batch["timestamp"].cast("int64").fill_null(-1).to_pylist()  # of any year
+                columns = zip(times, _bytes(batch["key"]), _bytes(batch["value"]), strict=True)
+                rows = batch.select(["offset", "headers"]).to_pylist()
+                for row, (time_ms, key, value) in zip(rows, columns, strict=True):
+                    row |= {"timestamp": time_ms, "key": key, "value": value}
+                    size += _size(row)
+                    chunk.append(row)
+                    if len(chunk) >= most or size >= _MOST_BYTES:
+                        yield chunk
+                        chunk, size = [], 0
+        if chunk:
+            yield chunk
+
+    def _decoded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        where = self._partition
+        applied = self._values.apply(batch, self._schema, where.topic, where.path)
+        if applied.findings and self._raises:
+            first = applied.findings[0]
+            raise CorruptRecordError(first.path, first.position, first.found)
+        self.found += applied.findings
+        nulls = [each.null_rows for each in applied.lost]
+        self.incomplete += applied.lost_count - sum(map(len, nulls))
+        bad = {row for rows in nulls for row in rows.tolist()}
+        if not bad:
+            return applied.batch
+        self.undecoded += len(bad)
+        return applied.batch.take(pa.array(sorted({*range(batch.num_rows)} - bad)))
 
 
 def _bytes(column: Any) -> list[bytes | None]:
