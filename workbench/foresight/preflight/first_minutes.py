@@ -188,9 +188,8 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
     if found.cleaner_end:
         what = f"the cleaner {found.cleaner_end}"
         action = (
-            "Take cleanup.policy=compact from the topic of this log, or let the records that follow "
-            "have keys, and start the broker again; with Kafka 2.1 or later one log does not end "
-            "the cleaner"
+            "Take cleanup.policy=compact from the topic of this log, and start the broker again; "
+            "with Kafka 2.1 or later one log does not end the cleaner"
         )
         yield Concern("cleaner-ends", "warning", what, action)
     if found.transactions:

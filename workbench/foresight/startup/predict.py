@@ -30,6 +30,7 @@ from workbench.files.names import (
     TopicPartition,
     parse_directory_name,
 )
+from workbench.foresight.dry_logs import later_format
 from workbench.foresight.startup.consumer import ConsumerView, consume
 from workbench.foresight.startup.failed_directories import (
     created_partitions,
@@ -160,6 +161,7 @@ def predict_startup(
                     [directory],
                     lambda folder: prediction.load(folder, is_stray),
                     context.failures,
+                    rules=context.rules,
                     threads=1,
                     progress=progress,
                     keep_going=True,
@@ -223,6 +225,7 @@ class _Prediction:
         self._cleaned_in: dict[str, Collection[TopicPartition]] = {}
         context.failures.listeners.append(self._note_failure)
         self._refusals: dict[str, StartProblem] = {}  # by directory
+        self._later: dict[str, str] = {}  # partition directory → which format it has
         self._views: dict[str, tuple[ConsumerView, ...]] = {}
         self._unnoticed: dict[str, tuple[str, ...]] = {}
         self._replaced: dict[str, Replaced] = {}
@@ -279,6 +282,10 @@ class _Prediction:
         began = time.perf_counter()
         log = load_folder(self._context, folder, is_stray)
         self._seconds += time.perf_counter() - began
+        if problem := later_format(log):
+            self._later[folder.path] = problem
+            log.close_handlers()
+            return log
         name = parse_directory_name(os.path.basename(log.directory))
         self._told.begin("")  # steps that consumers cause are not part of loading
         if name is not None and name.kind == "log":
@@ -432,6 +439,9 @@ class _Prediction:
         return DirectoryStart(path, clean, "online", "", node.new_directory(path))
 
     def _partition(self, outcome: Outcome) -> PartitionStart:
+        if outcome.path in self._later:
+            name = os.path.basename(outcome.path)
+            return PartitionStart(outcome.directory, name, "unread", self._later[outcome.path])
         row = partition_start(
             outcome,
             self._told.by_folder.get(outcome.path, ()),

@@ -283,12 +283,15 @@ def _ends(
 
 
 def _lost_logs(prediction: StartupPrediction) -> Mapping[TopicPartition, str]:
-    """Return partition → verdict of the logs that the broker does not load, or removes."""
+    """Return partition → why the broker does not read, or removes, its log."""
     found = {}
     for row in prediction:
         name = parse_directory_name(row.name)
-        if name is not None and name.kind == "log" and row.verdict in _LOST:
-            found[TopicPartition(name.topic, name.partition)] = row.verdict
+        if name is None or name.kind != "log":
+            continue
+        if row.verdict in _LOST or row.has_later_format:
+            why = "its format is later" if row.has_later_format else row.verdict
+            found[TopicPartition(name.topic, name.partition)] = why
     return found
 
 
@@ -382,7 +385,7 @@ def _state(
     if log is None and where in lost:
         return COMMIT_LOST, (
             f"its commit of {each.committed.offset} is in {directory_name(*where)}, which the "
-            f"broker does not load ({lost[where]})"
+            f"broker does not read ({lost[where]})"
         )
     if log is not None and not log.start <= record < log.end:
         return COMMIT_LOST, (

@@ -223,10 +223,10 @@ class CleanerEnd(NamedTuple):
         where = other.topic_partition
         if where not in {*self.tied, *self.left}:
             return ""
-        how = "as dirty, and perhaps before it" if where in self.tied else "dirtier"
+        how = "as dirty, perhaps before it" if where in self.tied else "dirtier"
         return (
-            f"the cleaner ends at {self.found.topic_partition}, which is {how}, and cleans no other "
-            f"log until the broker restarts: {self.problem}"
+            f"the cleaner ends at {self.found.topic_partition}, which is {how}, and cleans no "
+            f"other log until the broker restarts: {self.problem}"
         )
 
 

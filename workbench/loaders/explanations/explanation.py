@@ -151,7 +151,7 @@ def _shortened(rows: Iterable[RuleRow]) -> list[RuleRow]:
     It stands at the first of them, and says how many there are.
     """
     found: list[RuleRow] = []
-    for (rule, verdict), group in groupby(rows, lambda row: (row.rule, row.verdict)):
+    for (_, verdict), group in groupby(rows, lambda row: (row.rule, row.verdict)):
         first, *more = group
         if verdict != "not asked" or not more:
             found += (first, *more)
