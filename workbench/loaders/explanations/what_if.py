@@ -416,7 +416,7 @@ def _fate(
 
 
 def _clean(
-    dry: DryLogs, log: Log, policy: Policy, now: int, end: CleanerEnd | None
+    dry: DryLogs, log: Log, policy: Policy, now: int, cleaner_end: CleanerEnd | None
 ) -> tuple[int, int, str]:
     """Return the bytes that cleaning saves, the records that it drops, and why it does or not."""
     found = dirt_of(dry, log, now)
@@ -426,7 +426,7 @@ def _clean(
     saved, dropped = 0, 0
     problem: str | None = None
     is_due = found.is_cleanable and dry.settings.broker.log_cleaner_enable
-    ended = end.reason_for(found) if end is not None and is_due else ""
+    ended = cleaner_end.reason_for(found) if cleaner_end is not None and is_due else ""
     if is_due and not ended:
         problem = ""
         start, end = found.first_dirty_offset, found.first_uncleanable_offset
