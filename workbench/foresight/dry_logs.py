@@ -3,13 +3,11 @@
 The engine then does and reports exactly what it would do on the files; the disk does not change.
 """
 
-import os
 from collections.abc import Callable, Iterable
 from random import Random
 from types import TracebackType
 from typing import Self
 
-from workbench.config.broker_rules import MODELED_RULES
 from workbench.config.settings import Settings
 from workbench.errors import (
     LogDirectoryError,
@@ -20,7 +18,7 @@ from workbench.errors import (
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.source import Files
 from workbench.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, TopicPartition
-from workbench.foresight.startup.prediction import LATER_FORMAT
+from workbench.foresight.startup.start_rows import later_format
 from workbench.inspection.broker_version import MeantBroker
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
@@ -33,27 +31,6 @@ from workbench.runtime.clock import ManualClock
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.gc_pause import gc_paused
 from workbench.runtime.scheduler import ManualScheduler
-
-
-def later_format(log: Log) -> str:
-    """Return why the version cannot read a loaded log: a clause; empty if it can.
-
-    Such a broker loads the log all the same, and takes each batch for one message: no offset that
-    it then has is worth saying.
-
-    Kafka: FileMessageSet, Log.loadSegments (0.8.2 to 0.10.2)
-    """
-    rules = log.context.rules
-    if rules.newest_magic == MODELED_RULES.newest_magic:
-        return ""
-    for segment in log.segments:
-        magics = segment.log.batches(0, segment.size).rows["magic"]
-        if len(magics) and magics.max() > rules.newest_magic:
-            return (
-                f"batches of magic {magics.max()} are in {os.path.basename(segment.log.path)}: "
-                f"Kafka {rules.version} {LATER_FORMAT}"
-            )
-    return ""
 
 
 class DryLogs:

@@ -30,7 +30,6 @@ from workbench.files.names import (
     TopicPartition,
     parse_directory_name,
 )
-from workbench.foresight.dry_logs import later_format
 from workbench.foresight.startup.consumer import ConsumerView, consume
 from workbench.foresight.startup.failed_directories import (
     created_partitions,
@@ -61,7 +60,12 @@ from workbench.foresight.startup.prediction import (
     StartupPrediction,
     Verdict,
 )
-from workbench.foresight.startup.start_rows import partition_start, reading_problem
+from workbench.foresight.startup.start_rows import (
+    later_format,
+    partition_start,
+    reading_problem,
+    reads_all,
+)
 from workbench.foresight.startup.undetected import unnoticed_damage
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import Listing, list_log_directories
@@ -225,6 +229,7 @@ class _Prediction:
         self._cleaned_in: dict[str, Collection[TopicPartition]] = {}
         context.failures.listeners.append(self._note_failure)
         self._refusals: dict[str, StartProblem] = {}  # by directory
+        self._reads_all = reads_all(meant.rules)
         self._later: dict[str, str] = {}  # partition directory → which format it has
         self._views: dict[str, tuple[ConsumerView, ...]] = {}
         self._unnoticed: dict[str, tuple[str, ...]] = {}
@@ -282,7 +287,7 @@ class _Prediction:
         began = time.perf_counter()
         log = load_folder(self._context, folder, is_stray)
         self._seconds += time.perf_counter() - began
-        if problem := later_format(log):
+        if not self._reads_all and (problem := later_format(log)):
             self._later[folder.path] = problem
             log.close_handlers()
             return log

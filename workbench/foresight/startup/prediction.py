@@ -35,7 +35,7 @@ EMPTIED: Final = "no directory has its log: the broker makes an empty one, and t
 
 
 LATER_FORMAT: Final = "does not read them, and takes each for one message"
-"""Part of the reason of a log whose format came after the version; see `dry_logs.later_format`."""
+"""Part of the reason of a log whose format is later: `start_rows.later_format`."""
 
 
 @dataclass(frozen=True, slots=True)
