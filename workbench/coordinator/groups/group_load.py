@@ -413,8 +413,8 @@ class GroupReplay:
             version, fields = read_value(key.type, record.value, refines=refines)
         self._note_era(key.type_id, version)
         if key.type_id == GROUP_METADATA:
-            is_ignored = self.load.era is CoordinatorEra.UNSTAMPED and version == _VERSION_OF_2_3
-            if fields is not None and is_ignored:
+            is_ignored = self.load.era is CoordinatorEra.UNSTAMPED
+            if is_ignored and fields is not None and (version or 0) >= _VERSION_OF_2_3:
                 fields = {**fields, "currentStateTimestamp": -1}
             self._apply_group(record, key.fields["group"], fields)
         else:
