@@ -18,7 +18,6 @@ from workbench.errors import (
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.source import Files
 from workbench.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, TopicPartition
-from workbench.foresight.startup.start_rows import later_format
 from workbench.inspection.broker_version import MeantBroker
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
@@ -26,7 +25,7 @@ from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.high_watermarks import StartingHighWatermark, start_as_sole_replica
 from workbench.log_manager.lifecycle import release
 from workbench.log_manager.loading import FolderToLoad
-from workbench.log_manager.opening import load_folder
+from workbench.log_manager.opening import later_format, load_folder, reads_all
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.gc_pause import gc_paused
@@ -82,6 +81,7 @@ class DryLogs:
             rng=Random(0),  # noqa: S311 - nothing is made that needs an id
             rules=settings.rules,
         )
+        self._reads_all = reads_all(settings.rules)
         self.logs: dict[TopicPartition, Log] = {}
         self.high_watermarks: dict[TopicPartition, StartingHighWatermark] = {}
         self.problems: dict[TopicPartition, Exception] = {}
@@ -167,7 +167,8 @@ class DryLogs:
         # The failure of one log does not stop the loading of the others.
         self._context.failures = LogDirFailures()
         try:
-            problem = later_format(load_folder(self._context, folder))
+            loaded = load_folder(self._context, folder)
+            problem = "" if self._reads_all else later_format(loaded)
         except (WorkbenchError, OSError) as error:
             self.problems[partition] = error
             problem = ""

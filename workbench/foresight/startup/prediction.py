@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from workbench.foresight.startup.consumer import ConsumerView
 from workbench.foresight.startup.describe_steps import RECOVERED
 from workbench.inspection.broker_version import MeantBroker
+from workbench.log_manager.opening import LATER_FORMAT
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural, safe
 
@@ -32,10 +33,6 @@ BECOMES_LOG: Final = "the copy becomes the log"
 
 EMPTIED: Final = "no directory has its log: the broker makes an empty one, and truncates the copy"
 """Part of the reason of a copy that loses all its records."""
-
-
-LATER_FORMAT: Final = "does not read them, and takes each for one message"
-"""Part of the reason of a log whose format is later: `start_rows.later_format`."""
 
 
 @dataclass(frozen=True, slots=True)

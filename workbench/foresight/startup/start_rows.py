@@ -6,13 +6,12 @@ Kafka: LogManager.loadLogs (4.2)
 import os
 from collections.abc import Sequence
 
-from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.errors import CorruptFileError, LinkError, NotRegularFileError, StorageError
 from workbench.files.names import parse_directory_name
 from workbench.foresight.startup.consumer import ConsumerView
 from workbench.foresight.startup.describe_steps import bytes_cut, changes_in, recovered_from
 from workbench.foresight.startup.kafka_errors import kafka_exception
-from workbench.foresight.startup.prediction import LATER_FORMAT, PartitionStart, Verdict
+from workbench.foresight.startup.prediction import PartitionStart, Verdict
 from workbench.log.log import Log
 from workbench.log_manager.loading import Outcome
 from workbench.log_manager.opening import SET_ASIDE
@@ -37,32 +36,6 @@ class StepsByFolder:
     def of(self, folder: str) -> tuple[Step, ...]:
         """Return the steps of a folder, in the order they were reported."""
         return tuple(self._by_name.get(os.path.basename(folder), ()))
-
-
-def reads_all(rules: BrokerRules) -> bool:
-    """Whether a version reads every format of batches."""
-    return rules.newest_magic == MODELED_RULES.newest_magic
-
-
-def later_format(log: Log) -> str:
-    """Return why the version cannot read a loaded log: a clause; empty if it can.
-
-    Such a broker loads the log all the same, and takes each batch for one message: no offset that
-    it then has is worth saying.
-
-    Kafka: FileMessageSet, Log.loadSegments (0.8.2 to 0.10.2)
-    """
-    rules = log.context.rules
-    if reads_all(rules):
-        return ""
-    for segment in log.segments:
-        magics = segment.log.batches(0, segment.size).rows["magic"]
-        if len(magics) and magics.max() > rules.newest_magic:
-            return (
-                f"batches of magic {magics.max()} are in {os.path.basename(segment.log.path)}: "
-                f"Kafka {rules.version} {LATER_FORMAT}"
-            )
-    return ""
 
 
 def partition_start(
