@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,7 +101,26 @@ def test_segments_in_a_remote_tier_are_counted_beside_the_local_ones(golden: Gol
     assert listed["totals"]["remote_segments"] == 3
     text = run("ls", directory, "--remote", tier).out
     assert "remote size" in text
+    assert "only the remote tier" not in text
+    assert listed["only_remote"] == []
     assert "remote" not in run("ls", directory, "-t", "tier-txn").out
+
+
+def test_what_only_the_remote_tier_has_is_named(golden: Golden, tmp_path: Path) -> None:
+    """A partition whose folder is gone, and a topic that was made again with another id."""
+    case = golden("4.2.0-tiered")
+    data, tier = tmp_path / "data", case.path / "tier"
+    shutil.copytree(case.directory("data"), data)
+    shutil.rmtree(data / "tier-local-0")
+    path = data / "tier-txn-0" / "partition.metadata"
+    text = path.read_text()
+    path.write_text(text.partition("topic_id: ")[0] + "topic_id: AAAAAAAAAAAAAAAAAAAAZw\n")
+    missing = ["tier-local-0", "tier-txn-0"]
+    assert run("ls", data, "--remote", tier, "--json").json["only_remote"] == missing
+    assert "of 2 partitions: tier-local-0, tier-txn-0" in run("ls", data, "--remote", tier).out
+    one = run("ls", data, "--remote", tier, "-t", "tier-txn", "--json").json
+    assert one["only_remote"] == ["tier-txn-0"]
+    assert run("ls", "--remote", tier, "--json").json["only_remote"] == []
 
 
 def test_a_wrong_tier_or_key_is_a_mistake_of_the_caller(golden: Golden, tmp_path: Path) -> None:

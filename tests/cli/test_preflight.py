@@ -301,6 +301,22 @@ def test_a_version_that_cannot_read_the_batches_is_said(tmp_path: Path) -> None:
         found = logs.preflight(kafka=version, now=now)
         kinds = {each.kind: each.severity for each in found.concerns}
         assert kinds.get("unread-format") == (None if is_read else "error")
+        ends = {(row.verdict, row.log_end_offset is None) for row in found.prediction}
+        assert ends == ({("loads", False)} if is_read else {("unread", True)})
+        assert found.first_minutes is not None
+        lost = {each.state for each in found.first_minutes.restarts}
+        assert is_read or (lost == {"commit lost"} and not found.first_minutes.passes)
+
+
+def test_a_version_before_delete_records_begins_at_the_first_segment(tmp_path: Path) -> None:
+    """Kafka: LogManager.loadLogs, which has had the checkpoint since 0.11 (KIP-107)."""
+    data = tmp_path / "data"
+    shutil.copytree(ERA_2_8.with_name("era-0.10.2.2"), data)
+    (data / "log-start-offset-checkpoint").write_text("0\n1\norders 0 7\n")
+    logs = open_log_directory(data)
+    for version, start in (("0.10.2", 0), ("0.11.0", 7)):
+        found = logs.predict_startup(kafka=version)["orders-0"]
+        assert found.log_start_offset == start
 
 
 def test_a_node_in_kraft_mode_does_not_know_the_topics_of_zookeeper() -> None:

@@ -123,3 +123,11 @@ def test_json_has_the_rows_of_the_library() -> None:
     )
     assert len(outcome.json["groups"]) == logs.inspect.group_lags().num_rows
     assert json.dumps(outcome.json)
+
+
+def test_groups_that_consumed_all_and_start_over_are_named(golden: Golden) -> None:
+    data = golden("4.2.0-streams-group").directory("data")
+    outcome = run("stuck", data, "--now", "2026-11-29")
+    assert outcome.code == 0
+    said = "nothing is stuck; app-closed consumed every record, and nevertheless may start over"
+    assert outcome.out.splitlines()[-1] == said

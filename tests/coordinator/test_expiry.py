@@ -8,7 +8,7 @@ import pytest
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, group, member, record
 from workbench.coordinator.groups import expiry
 from workbench.coordinator.groups.stored_groups import CommittedOffset
-from workbench.coordinator.runtime.era import CoordinatorEra
+from workbench.coordinator.runtime.era import CoordinatorEra, era_of
 
 DAY = 86_400_000
 NEW = [CoordinatorEra.CLASSIC, CoordinatorEra.KIP_848]
@@ -51,6 +51,21 @@ def test_an_empty_groups_offsets_expire_after_it_became_empty(
     log.append(group("g", 1))
     (found,) = _offsets(log, era, retention_ms=1000).values()
     assert found.expiry == (TIME - DAY + 1000, expiry.SINCE_COMMIT)
+
+
+@pytest.mark.parametrize(("kafka", "at"), [("2.2", 0), ("2.3", DAY), ("2.5", DAY), ("2.6", 0)])
+def test_versions_from_2_3_to_2_5_do_not_load_when_a_group_became_empty(
+    log: CoordinatorLog, kafka: str, at: int
+) -> None:
+    """As a real 2.3.1 did after a restart, and a real 4.4.0 did not; 2.6.3 reads it again."""
+    log.append(commit("g", "foo", 0, 1, commitTimestamp=TIME - DAY))
+    log.append(group("g", currentStateTimestamp=TIME))
+    (found,) = _offsets(log, era_of(kafka), retention_ms=1000).values()
+    assert found.expiry is not None
+    assert found.expiry.at == TIME - at + 1000
+    log.append(group("g", 2, currentStateTimestamp=TIME))
+    (found,) = _offsets(log, era_of(kafka), retention_ms=1000).values()
+    assert found.expiry == (TIME + 1000, expiry.SINCE_EMPTY)
 
 
 @pytest.mark.parametrize("era", NEW)

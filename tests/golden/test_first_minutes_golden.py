@@ -13,6 +13,7 @@ from workbench.log_directory import LogDirectory, open_log_directory
 
 _DELAY = 30_000  # ms; until the first check of retention
 _DAY = 86_400_000
+_NOW = 1_795_000_000_000  # ms; no file here is younger
 
 
 def _configs(case: Case, logs: LogDirectory) -> Mapping[str, str]:
@@ -141,3 +142,36 @@ def test_without_snapshots_a_clean_start_gives_the_records_of_open_transactions(
         assert {"producers-forgotten", "undetected"} & kinds == (
             {"producers-forgotten", "undetected"} if is_clean else set()
         )
+
+
+@pytest.mark.parametrize(("before", "after"), [("before", "after"), ("before2", "after2")])
+def test_the_cleaner_of_0_8_2_ends_at_a_record_without_key(
+    before: str, after: str, golden: Callable[[str], Case]
+) -> None:
+    """It comes to no log that is less dirty; to which of the equally dirty ones, no file says."""
+    case = golden("k0.8.2-compaction-keyless")
+    configs = {
+        f"{topic}:{name}": value
+        for topic, made in case.info["topics"].items()
+        for name, value in made["config"].items()
+    }
+    logs = open_log_directory(case.directory(before))
+    left = open_log_directory(case.directory(after))
+    counts = {name: (logs[name].scan().count(), left[name].scan().count()) for name in logs}
+    changed = {name for name, (first, then) in counts.items() if then < first}
+    found = logs.preflight(configs | {"log.cleaner.enable": "true"}, kafka="0.8.2.2", now=_NOW)
+    minutes = found.first_minutes
+    assert minutes is not None
+    passes = {
+        f"{each.topic}-{each.partition}": each.records
+        for each in minutes.passes
+        if each.what == "compaction"
+    }
+    assert passes == {name: counts[name][0] - counts[name][1] for name in passes}
+    assert minutes.cleaner_end.startswith("ends at c-nullkeys-0: ")
+    text, _, tied = minutes.cleaner_end.partition(" It may come before to ")
+    assert changed - passes.keys() <= {name for name in logs if name in tied}
+    assert {name for name in logs if name in text.partition(" does not come to ")[2]} == (
+        logs.keys() - passes.keys() - {name for name in logs if name in tied} - {"c-nullkeys-0"}
+    )
+    assert [each.kind for each in found.concerns].count("cleaner-ends") == 1

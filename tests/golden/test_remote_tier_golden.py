@@ -271,6 +271,18 @@ def test_search_export_and_describe_read_the_tier(golden: Golden, tmp_path: Path
     assert run("verify", *options, "-p", "tier-local-0").code == 0
 
 
+def test_without_the_tier_an_offset_below_it_names_both_starts(golden: Golden) -> None:
+    """Of a tiered log, earliest is in the tier; the local segments begin at 100."""
+    case = golden("4.2.0-tiered")
+    data, tier = case.directory("data"), case.path / "tier"
+    alone = run("offset", data, "tier-expire-0", "10").out
+    assert "continues at 48 (without a remote tier, at 100) with" in alone
+    assert "Go on at 48 (without a remote tier, at 100); --remote URL" in alone
+    assert (
+        "continues at 48 with" in run("offset", data, "tier-expire-0", "10", "--remote", tier).out
+    )
+
+
 def test_a_tier_at_a_url_is_read_like_a_folder(golden: Golden, aiven: Path) -> None:
     case = golden("4.2.0-tiered")
     logs = wb.open_log_directory(case.directory("data"), remote=(case.path / "tier").as_uri())

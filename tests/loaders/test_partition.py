@@ -240,8 +240,7 @@ def test_without_any_configuration_the_checkpoint_tells_what_is_compacted() -> N
     told = logs["customers-0"].explain_cleaning(now=NOW)
     assert told.broker is not None
     assert told.broker.version == "0.8.2"
-    assert "false, the default before 0.9" in told.conclusion
-    told = logs["customers-0"].explain_cleaning({"log.cleaner.enable": True}, now=NOW)
+    assert "cleaner-offset-checkpoint shows that it had one" in told["log.cleaner.enable"].reason
     assert "known only from cleaner-offset-checkpoint" in told["cleanup.policy"].reason
     assert told.conclusion == "the log is cleaned"
     rules = [row.rule for row in told]
@@ -298,6 +297,12 @@ def test_a_timestamp_in_the_future_holds_a_log_and_what_is_behind_it() -> None:
     told = payments.explain_retention({"retention.ms": 1}, now=NOW)
     assert " days) in the future, not above retention.ms = 1;" in told.conclusion
     assert {row.verdict for row in told if row.rule == "retention.ms"} == {"kept", "not asked"}
+    shown = [cells for cells in told.cells() if cells[1] == "not asked"]
+    assert len(shown) == 1
+    count = len(payments.segments) - 1
+    assert f"does not ask about {count} segments, to {payments.segments[-1].base_offset}" in str(
+        shown[0]
+    )
 
 
 @pytest.mark.parametrize("now", ["2021-01-01", "2040-01-01"])

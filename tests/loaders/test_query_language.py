@@ -191,6 +191,8 @@ def test_a_query_finds_these_records(text: str, orders: LogDirectory) -> None:
         ("$" + "[*]" * 101, 1, "more than 100 steps"),
         (r'$.a["\x"]', 1, "not a quoted name"),
         ("key:", 5, "lacks what to find"),
+        ("key='k 1'", 5, 'as "k 1"'),
+        ("$.a in (1, 'x')", 12, 'as "x"'),
         ("- paid", 1, "not paid"),
         ("(" * 60 + "a" + ")" * 60, 51, "nested"),
     ],

@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from tests.log_manager.managers import FailingDirectories, Managed, files_of, records
+from workbench.config.broker_rules import MODELED_RULES
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.meta_properties import MetaProperties
@@ -229,4 +230,4 @@ def test_an_empty_checkpoint_tells_nothing(tmp_path: Path, text: str) -> None:
     directory: ManagedDirectory = managed.manager._context.directories[str(tmp_path)]  # noqa: SLF001
     (tmp_path / "recovery-point-offset-checkpoint").write_text(text)
     assert directory.read_recovery_points() == {}
-    assert directory.read_log_start_offsets() == {}
+    assert directory.read_log_start_offsets(MODELED_RULES) == {}

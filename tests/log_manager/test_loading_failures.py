@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.log_manager.managers import Managed, records
+from workbench.config.broker_rules import MODELED_RULES
 from workbench.errors import CorruptRecordError, StorageError
 from workbench.file_system.local import LOCAL
 from workbench.files.names import CLEAN_SHUTDOWN
@@ -35,7 +36,7 @@ def load(path: Path, open_log: Callable[[FolderToLoad], Log]) -> tuple[list[Outc
     """Return the outcome of the folders, and which directories are offline then."""
     failures = LogDirFailures()
     directory = ManagedDirectory(str(path), LOCAL, failures, None)
-    outcomes = load_logs([directory], open_log, failures, threads=1)
+    outcomes = load_logs([directory], open_log, failures, rules=MODELED_RULES, threads=1)
     return outcomes, list(failures.offline)
 
 

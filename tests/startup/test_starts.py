@@ -361,9 +361,14 @@ def test_every_log_of_a_directory_that_fails_has_a_row(tmp_path: Path) -> None:
 
 def test_a_level_that_no_version_knows_is_refused(tmp_path: Path) -> None:
     root = open_base("4.4", tmp_path)
-    for version, starts in (("4.3", False), ("4.4", True)):
+    parsing = "org.apache.kafka.server.common.serialization.MetadataParseException"
+    for version, exception in (
+        ("3.8", parsing), ("4.0", parsing), ("4.2", parsing),  # as real ones threw
+        ("4.3", "java.lang.IllegalArgumentException"), ("4.4", ""),
+    ):  # fmt: skip
         prediction = predict_startup([root / "d1", root / "d2"], kafka=version, consumers=False)
-        assert prediction.starts == starts
+        assert prediction.starts == (not exception)
+        assert prediction.exception == exception
     shown = predict_startup([root / "d1", root / "d2"], consumers=False)
     assert shown.broker.version == "4.4"
     assert "metadata.version up to 33, of 4.4" in shown.broker.reason

@@ -15,6 +15,7 @@ from workbench.cleaner.chunks import read_chunks
 from workbench.cleaner.offset_map import NOT_FOUND, OffsetMap
 from workbench.cleaner.statistics import CleanerStats
 from workbench.cleaner.transactions import CleanedTransactions, TransactionBatch
+from workbench.errors import UnsupportedFormatError
 from workbench.files.file_records import FileRecords
 from workbench.log.log import Log
 from workbench.record.buffers import BufferPool
@@ -67,6 +68,7 @@ class MapBuilder:
 
         Raises:
             CorruptRecordError: a batch cannot be read.
+            UnsupportedFormatError: a record has no key, which ends the cleaner of the version.
 
         Kafka: Cleaner.buildOffsetMap (4.2)
         """
@@ -114,6 +116,8 @@ class MapBuilder:
             self._tell_skipped(chunk, done, located.first)
             known = self._known(located)
             passed = self._map.put_records(located, start)
+            if self._context.rules.needs_keys:
+                _require_keys(chunk.path, located.places[:passed], start)
             self._tell_taken(chunk.path, located, start, known, passed)
             self._stats.map_messages_read += passed
             done = located.last
@@ -213,6 +217,21 @@ class _Piece(NamedTuple):
 
     chunk: SurveyedBatches
     without_keys: Longs | None
+
+
+def _require_keys(path: str, places: Rows, start: int) -> None:
+    """Refuse a record without key.
+
+    Raises:
+        UnsupportedFormatError: there is one at or after ``start``.
+
+    Kafka: Cleaner.buildOffsetMapForSegment (0.8.2)
+    """
+    without = places["offset"][(places["key_size"] < 0) & (places["offset"] >= start)]
+    if len(without):
+        raise UnsupportedFormatError(
+            path, None, f"the record at offset {without[0]} has no key, which the cleaner requires"
+        )
 
 
 def _size_of(result: _Piece | Located | None) -> int:

@@ -480,6 +480,4 @@ def limits(rules: BrokerRules, *about: About) -> list[str]:
             )
         if rules.unpacks:
             found.append("what is left of a compressed message is uncompressed, so larger")
-        if rules.needs_keys:
-            found.append("a record without key ends the cleaner; here it is dropped, as since 0.9")
     return found

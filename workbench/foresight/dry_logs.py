@@ -9,7 +9,12 @@ from types import TracebackType
 from typing import Self
 
 from workbench.config.settings import Settings
-from workbench.errors import LogDirectoryError, StorageError, WorkbenchError
+from workbench.errors import (
+    LogDirectoryError,
+    StorageError,
+    UnsupportedFormatError,
+    WorkbenchError,
+)
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.source import Files
 from workbench.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, TopicPartition
@@ -20,7 +25,7 @@ from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.high_watermarks import StartingHighWatermark, start_as_sole_replica
 from workbench.log_manager.lifecycle import release
 from workbench.log_manager.loading import FolderToLoad
-from workbench.log_manager.opening import load_folder
+from workbench.log_manager.opening import later_format, load_folder, reads_all
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.gc_pause import gc_paused
@@ -76,6 +81,7 @@ class DryLogs:
             rng=Random(0),  # noqa: S311 - nothing is made that needs an id
             rules=settings.rules,
         )
+        self._reads_all = reads_all(settings.rules)
         self.logs: dict[TopicPartition, Log] = {}
         self.high_watermarks: dict[TopicPartition, StartingHighWatermark] = {}
         self.problems: dict[TopicPartition, Exception] = {}
@@ -100,7 +106,7 @@ class DryLogs:
     def _list(self, directory: ManagedDirectory) -> None:
         clean = directory.take_marker()
         points = directory.read_recovery_points()
-        starts = directory.read_log_start_offsets()
+        starts = directory.read_log_start_offsets(self._context.rules)
         self.cleaner_offsets.update(directory.checkpoint(CLEANER_OFFSETS).read())
         self._checkpointed.update(directory.checkpoint(HIGH_WATERMARKS).read())
         self._folders |= {
@@ -161,9 +167,14 @@ class DryLogs:
         # The failure of one log does not stop the loading of the others.
         self._context.failures = LogDirFailures()
         try:
-            load_folder(self._context, folder)
+            loaded = load_folder(self._context, folder)
+            problem = "" if self._reads_all else later_format(loaded)
         except (WorkbenchError, OSError) as error:
             self.problems[partition] = error
+            problem = ""
+        if problem:
+            self.problems[partition] = UnsupportedFormatError(folder.path, None, problem)
+            return
         log = self._context.registry.get(partition)
         if log is None:
             return

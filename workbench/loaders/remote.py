@@ -461,6 +461,26 @@ def attach_tier(
         attach_remote_tier(listing, *opened(os.fspath(remote), fs), _key_files(remote_keys))
 
 
+def only_in_tier(
+    listing: Listing,
+    remote: StrPath | None = None,
+    remote_keys: Mapping[str, StrPath] | None = None,
+) -> list[DiskPartition]:
+    """Return the partitions that only the remote tier of a listing has.
+
+    Empty without a tier, and for one that was opened alone; for arguments see `attach_tier`.
+
+    Raises:
+        OSError: a folder of the tier cannot be listed.
+    """
+    if remote is None or any(root.is_tier for root in listing.roots):
+        return []
+    from workbench.inspection.remote_tier.tier import partitions_without_log
+
+    where = opened(os.fspath(remote), listing.fs)
+    return partitions_without_log(listing, *where, _key_files(remote_keys))
+
+
 def listed_with_tier(
     paths: Iterable[StrPath],
     remote: StrPath | None,

@@ -9,6 +9,7 @@ Kafka: LogManager, CleanShutdownFileHandler, OffsetCheckpointFile (4.2)
 import os
 from typing import Final, NamedTuple
 
+from workbench.config.broker_rules import BrokerRules
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.file_system.local import DirectoryLock, FileSystem
 from workbench.files.clean_shutdown import CleanShutdown
@@ -144,8 +145,14 @@ class ManagedDirectory(Reporter):
         """Return each partition's recovery point: the first offset that might not be flushed."""
         return self.checkpoint(RECOVERY_POINTS).read()
 
-    def read_log_start_offsets(self) -> dict[TopicPartition, int]:
-        """Return the log start offsets that differ from the first segment's base offset."""
+    def read_log_start_offsets(self, rules: BrokerRules) -> dict[TopicPartition, int]:
+        """Return the log start offsets that differ from the first segment's base offset.
+
+        Args:
+            rules: those of the version, which may not know the file.
+        """
+        if not rules.deletes_below_start:
+            return {}
         return self.checkpoint(LOG_START_OFFSETS).read()
 
     def partition_folders(self) -> list[Folder]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
+from workbench.config.broker_rules import BrokerRules
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
@@ -92,6 +93,7 @@ def load_logs(
     open_log: OpenLog,
     failures: LogDirFailures,
     *,
+    rules: BrokerRules,
     threads: int,
     progress: Progress | None = None,
     keep_going: bool = False,
@@ -103,6 +105,7 @@ def load_logs(
         directories: log directories that are locked and have no clean shutdown file any more.
         open_log: loads one log; called from any thread.
         failures: receives directories that fail.
+        rules: those of the version, for its checkpoints.
         threads: number of threads per directory.
         progress: called after each folder, by the thread that loaded it.
         keep_going: load the other folders even if a folder's name keeps a broker from starting.
@@ -118,7 +121,7 @@ def load_logs(
     for directory in directories:
         try:
             directory.take_marker()
-            points, starts = _checkpoints(directory)
+            points, starts = _checkpoints(directory, rules)
             folders = directory.partition_folders()
             if only is not None:
                 folders = [each for each in folders if os.path.basename(each.path) in only]
@@ -138,9 +141,9 @@ def load_logs(
 
 
 def _checkpoints(
-    directory: ManagedDirectory,
+    directory: ManagedDirectory, rules: BrokerRules
 ) -> tuple[Mapping[TopicPartition, int], Mapping[TopicPartition, int]]:
-    return directory.read_recovery_points(), directory.read_log_start_offsets()
+    return directory.read_recovery_points(), directory.read_log_start_offsets(rules)
 
 
 def _refused(folder: Folder) -> LogDirectoryError:

@@ -204,6 +204,7 @@ class LogManager:
                 context.live,
                 lambda folder: load_folder(context, folder, self._is_stray),
                 context.failures,
+                rules=context.rules,
                 threads=context.config.num_recovery_threads_per_data_dir,
                 progress=self._progress,
             )

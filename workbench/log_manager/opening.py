@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.errors import CorruptCheckpointError, LogDirectoryError, StorageError
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
@@ -20,6 +21,9 @@ from workbench.log_manager.loading import FolderToLoad
 
 SET_ASIDE: Final = "log set aside as stray"
 """Kind of the step that reports it."""
+
+LATER_FORMAT: Final = "does not read them, and takes each for one message"
+"""Part of the reason of a log whose format is later: `later_format`."""
 
 StrayTest = Callable[[Log], str | None]
 """Returns why a log belongs to no topic that the broker knows; None if it does."""
@@ -109,6 +113,32 @@ def load_folder(
         context.registry.put(log)
         apply_newer_config(context, log)
     return log
+
+
+def reads_all(rules: BrokerRules) -> bool:
+    """Whether a version reads every format of batches."""
+    return rules.newest_magic == MODELED_RULES.newest_magic
+
+
+def later_format(log: Log) -> str:
+    """Return why the version cannot read a loaded log: a clause; empty if it can.
+
+    Such a broker loads the log all the same, and takes each batch for one message: no offset that
+    it then has is worth saying.
+
+    Kafka: FileMessageSet, Log.loadSegments (0.8.2 to 0.10.2)
+    """
+    rules = log.context.rules
+    if reads_all(rules):
+        return ""
+    for segment in log.segments:
+        magics = segment.log.batches(0, segment.size).rows["magic"]
+        if len(magics) and magics.max() > rules.newest_magic:
+            return (
+                f"batches of magic {magics.max()} are in {os.path.basename(segment.log.path)}: "
+                f"Kafka {rules.version} {LATER_FORMAT}"
+            )
+    return ""
 
 
 def set_aside(context: ManagerContext, log: Log, reason: str) -> None:

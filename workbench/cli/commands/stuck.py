@@ -12,10 +12,11 @@ from workbench.cli.command import (
 )
 from workbench.cli.output import Size, console, print_json, print_table, rich_text, time_of
 from workbench.cli.settings import named_values, takes_kafka, takes_settings
+from workbench.coordinator.groups.group_explanation import STARTS_OVER
 from workbench.coordinator.offsets.group_lag import WINDOW_MS
 from workbench.loaders.answers.stuck import lags_at, stuck_rows
 from workbench.runtime.times import MINUTE, duration_text
-from workbench.runtime.words import plural
+from workbench.runtime.words import named_or_more, plural
 from workbench.tables.columns import json_of
 from workbench.tables.stuck import GroupLagRow, StuckRow
 
@@ -108,4 +109,7 @@ def _print(found: list[StuckRow], groups: list[GroupLagRow]) -> None:
         )  # fmt: skip
     out.print()
     text = f"{plural(len(found), 'thing')} stuck" if found else "nothing is stuck"
+    over = sorted({row.group for row in groups if row.verdict == STARTS_OVER and row.lag == 0})
+    if over:
+        text += f"; {named_or_more(over)} consumed every record, and nevertheless may start over"
     out.print(rich_text(text, f"bold {'yellow' if found else 'green'}"))

@@ -50,6 +50,7 @@ from workbench.runtime.words import plural
 
 GROUPS_TOPIC: Final = OFFSETS_TOPIC
 
+_VERSION_OF_2_3: Final = 3  # of GroupMetadata; 2.3 to 2.5 read the time only in version 2
 _COMMIT_TYPE: Final = 1
 _SHORTEST_RUN: Final = 16  # of commits, that pays
 _MOST_FINDINGS: Final = 100  # a partition; more of them say nothing new
@@ -412,6 +413,9 @@ class GroupReplay:
             version, fields = read_value(key.type, record.value, refines=refines)
         self._note_era(key.type_id, version)
         if key.type_id == GROUP_METADATA:
+            is_ignored = self.load.era is CoordinatorEra.UNSTAMPED
+            if is_ignored and fields is not None and (version or 0) >= _VERSION_OF_2_3:
+                fields = {**fields, "currentStateTimestamp": -1}
             self._apply_group(record, key.fields["group"], fields)
         else:
             self._apply_modern(record, key, fields)

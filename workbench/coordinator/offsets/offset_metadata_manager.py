@@ -37,6 +37,7 @@ _FIRST_OUTSIDE_BMP: Final = "\U00010000"
 _VERSION_OF_ERA: Final = {
     CoordinatorEra.BEFORE_2_1: 1,
     CoordinatorEra.CLASSIC: 3,
+    CoordinatorEra.UNSTAMPED: 3,
     CoordinatorEra.KIP_848: 4,
 }
 _VERSION_WITH_EXPIRY: Final = 1

@@ -2,9 +2,10 @@
 
     2.0 and older     commits carry the time at which they expire; loads end at the high watermark
     2.1 to 3.9        KIP-211: offsets expire after the group became empty; loads end at the log end
+    2.3 to 2.5        the same, but a load ignores when the group became empty
     4.0 and newer     the coordinator of KIP-848 (an option in 3.7 to 3.9)
 
-Kafka: GroupMetadataManager (0.9.0.1, 2.0.1, 2.8.2), GroupCoordinatorShard (4.2)
+Kafka: GroupMetadataManager (0.9.0.1, 2.0.1, 2.5.1, 2.8.2), GroupCoordinatorShard (4.2)
 """
 
 from enum import IntEnum
@@ -21,10 +22,11 @@ class CoordinatorEra(IntEnum):
 
     BEFORE_2_1 = 0
     CLASSIC = 1
-    KIP_848 = 2
+    UNSTAMPED = 2
+    KIP_848 = 3
 
     def __str__(self) -> str:
-        return ("2.0 and older", "2.1 to 3.9", "4.0 and newer")[self]
+        return ("2.0 and older", "2.1 to 3.9", "2.3 to 2.5", "4.0 and newer")[self]
 
     @property
     def default_retention_ms(self) -> int:
@@ -74,4 +76,6 @@ def era_of(value: Any) -> CoordinatorEra:
         raise ValueError(f"{value!r} is not a version of Kafka such as 2.8 or 4.2") from None
     if major >= 4:
         return CoordinatorEra.KIP_848
+    if (2, 3) <= (major, minor) <= (2, 5):
+        return CoordinatorEra.UNSTAMPED
     return CoordinatorEra.CLASSIC if (major, minor) >= (2, 1) else CoordinatorEra.BEFORE_2_1

@@ -17,6 +17,7 @@ from workbench.cleaner.schedule.log_to_clean import (
     place_of,
 )
 from workbench.config.broker_config import BrokerConfig
+from workbench.config.broker_rules import BrokerRules
 from workbench.files.names import CLEANER_OFFSETS
 from workbench.foresight.explain.rule_verdict import odd_timestamp, rule_row, time_or_never
 from workbench.layout.integers import INT64_MAX
@@ -78,6 +79,7 @@ def explain_cleaning(
     policy: Policy,
     order: Sequence[LogToClean] = (),
     problem: str | None = None,
+    ended: str = "",
 ) -> list[RuleRow]:
     """Return the verdict of each rule about a log, in the order in which Kafka asks.
 
@@ -89,6 +91,7 @@ def explain_cleaning(
         policy: whether the log is compacted.
         order: the compacted logs of the broker that are due now, in the order of their cleaning.
         problem: why cleaning it would fail; empty if it would succeed; None: nothing to try.
+        ended: why the cleaner does not come to it; empty if it does.
     """
     rules = _Rules(found, last_clean_offset, now)
     return [
@@ -100,7 +103,7 @@ def explain_cleaning(
             "after a start it is neither",
             f"{_MANAGER}inProgress",
         ),
-        _uncleanable(problem),
+        _uncleanable(problem, found.log.context.rules, ended),
         rules.checkpoint(),
         *rules.bounds(),
         rules.bytes(),
@@ -110,9 +113,11 @@ def explain_cleaning(
     ]  # fmt: skip
 
 
-def explain_uncleanable(broker: BrokerConfig, policy: Policy, problem: str) -> list[RuleRow]:
+def explain_uncleanable(
+    broker: BrokerConfig, policy: Policy, problem: str, rules: BrokerRules
+) -> list[RuleRow]:
     """Return the rows for a log whose dirty section cannot be determined."""
-    return [_cleaner(broker), _policy(policy), _uncleanable(problem)]
+    return [_cleaner(broker), _policy(policy), _uncleanable(problem, rules)]
 
 
 def _cleaner(broker: BrokerConfig) -> RuleRow:
@@ -152,15 +157,18 @@ def _policy(policy: Policy) -> RuleRow:
     return rule_row("cleanup.policy", verdict, policy.text, "compact", reason, _GRAB)
 
 
-def _uncleanable(problem: str | None) -> RuleRow:
+def _uncleanable(problem: str | None, rules: BrokerRules, ended: str = "") -> RuleRow:
     kafka = f"{_MANAGER}isUncleanablePartition"
+    if ended:
+        return rule_row("uncleanable", "blocks", "yes", "no", ended, kafka)
     if problem is None:
         reason = "the log has nothing to clean, so cleaning cannot fail"
         return rule_row("uncleanable", "allows", None, "no", reason, kafka)
     if not problem:
         reason = "cleaning the log would succeed; a running broker may remember an earlier failure"
         return rule_row("uncleanable", "allows", "no", "no", reason, kafka)
-    reason = f"cleaning fails, and the cleaner skips the log until the broker restarts: {problem}"
+    does = "skips the log" if rules.marks_uncleanable else "ends, and cleans no other log,"
+    reason = f"cleaning fails, and the cleaner {does} until the broker restarts: {problem}"
     return rule_row("uncleanable", "blocks", "yes", "no", reason, kafka)
 
 

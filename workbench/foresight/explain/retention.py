@@ -24,6 +24,8 @@ _KAFKA: Final = {
     "local.retention.ms": _BY_TIME,
 }
 _POLICY: Final = "UnifiedLog.deleteOldSegments"
+WOULD_BE_DELETED: Final = "on its own, this segment would be deleted"
+"""Part of the reason of a segment that is not asked about."""
 
 
 def explain_retention(state: LogState, policy_source: str) -> list[RuleRow]:
@@ -132,5 +134,5 @@ def _by_itself(state: LogState, rule: str, segment: LogSegment) -> str:
         return ""
     at = state.segments.index(segment)
     verdict = by_time(state._replace(segments=state.segments[at:]))[0]
-    fate = "deleted" if verdict.is_deleted else "kept"
-    return f"; on its own, this segment would be {fate}: {verdict.reason}"
+    fate = WOULD_BE_DELETED if verdict.is_deleted else "on its own, this segment would be kept"
+    return f"; {fate}: {verdict.reason}"

@@ -59,10 +59,7 @@ def _later(listing: Listing, meant: MeantBroker, cluster: StoredCluster) -> Iter
 
 
 def _formats(listing: Listing, meant: MeantBroker) -> Iterator[Concern]:
-    """Yield the topics that begin a segment with a format that the version does not read or write.
-
-    Kafka: FileRecords of 0.10.2, to which a later batch is one message with the first offset
-    """
+    """Yield the topics that begin a segment with a format that the version does not write."""
     topics: dict[int, dict[str, int]] = {}
     for partition in listing.partitions.values():
         if partition.kind != "log":
@@ -73,16 +70,6 @@ def _formats(listing: Listing, meant: MeantBroker) -> Iterator[Concern]:
                 if len(head) == ENTRY_HEADER_SIZE:
                     sizes = topics.setdefault(head[MAGIC_AT], {})
                     sizes[partition.topic] = sizes.get(partition.topic, 0) + segment.size
-    newest = meant.rules.newest_magic
-    for magic in range(newest + 1, _CURRENT_MAGIC + 1):
-        if magic in topics:
-            what = (
-                f"{_size_in(topics[magic])} in segments that begin with magic {magic}, which Kafka "
-                f"{meant.version} does not read: it takes a batch for one message, so a log ends "
-                "after the first offset of its last batch, and the next records get offsets that "
-                "are taken; committed offsets are not loaded, and the cleaner ends"
-            )
-            yield Concern("unread-format", "error", what, "Start no version that is so old on them")
     old: dict[str, int] = {}
     for magic in range(_CURRENT_MAGIC if not meant.rules.writes_old_formats else 0):
         for topic, size in topics.get(magic, {}).items():

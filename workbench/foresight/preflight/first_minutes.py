@@ -131,6 +131,7 @@ class FirstMinutes(NamedTuple):
         restarts: by group, topic and partition.
         transactions: that the coordinator ends, by transactional id.
         tiers: what the remote tier loses, by topic and partition.
+        cleaner_end: where the cleaner ends, as what it does: "ends at …"; empty if it does not.
         expires_at: ms; when the clean-up of committed offsets runs first.
         assumed: topics whose configuration is in no file here: Kafka's defaults are assumed.
     """
@@ -141,6 +142,7 @@ class FirstMinutes(NamedTuple):
     expires_at: int = 0
     assumed: frozenset[str] = frozenset()
     tiers: tuple[TierLoss, ...] = ()
+    cleaner_end: str = ""
 
 
 def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Iterator[Concern]:
@@ -183,6 +185,13 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
         )
         action = "To keep what the cleaner drops, start with log.cleaner.enable=false"
         yield Concern("first-compaction", "info", what, action)
+    if found.cleaner_end:
+        what = f"the cleaner {found.cleaner_end}"
+        action = (
+            "Take cleanup.policy=compact from the topic of this log, and start the broker again; "
+            "with Kafka 2.1 or later one log does not end the cleaner"
+        )
+        yield Concern("cleaner-ends", "warning", what, action)
     if found.transactions:
         texts = [
             f"{each.transactional_id} is {'committed' if each.is_committed else 'aborted'} at "

@@ -499,7 +499,21 @@ def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
         what = f"the start {verb}: {named_or_more(each)}"
         readable = [row for row in shortened if row.records_lost != 0]
         yield Concern("truncated", "warning", what, how_to_save(readable) if readable else "")
-    unread = [f"{row.name}: {row.reason}" for row in prediction if row.verdict == "unread"]
+    later = [row.name for row in prediction if row.has_later_format]
+    if later:
+        version = prediction.broker.version
+        what = (
+            f"Kafka {version} does not read the batches of {named_or_more(later)}: it takes a "
+            "batch for one message, so a log ends after the first offset of its last batch, and "
+            "the next records get offsets that are taken; committed offsets are not loaded, and "
+            "the cleaner ends"
+        )
+        yield Concern("unread-format", "error", what, "Start no version that is so old on them")
+    unread = [
+        f"{row.name}: {row.reason}"
+        for row in prediction
+        if row.verdict == "unread" and not row.has_later_format
+    ]
     if unread:
         yield Concern("unreadable", "warning", named_or_more(unread, "; "), _READ)
     unnoticed = [row for row in prediction if row.unnoticed]

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from workbench.config.broker_rules import BrokerRules, StrayRule, TopicsFrom
 from workbench.config.internal_topics import METADATA_LOG, METADATA_TOPIC
+from workbench.config.kafka_versions import first_of, number_of
 from workbench.errors import WorkbenchError
 from workbench.files import names
 from workbench.files.names import TopicPartition, directory_name
@@ -69,6 +70,10 @@ from workbench.log_manager.opening import StrayTest, open_log
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.steps import Step
 
+_PARSE: Final = "org.apache.kafka.server.common.serialization.MetadataParseException"
+_LATER_RECORDS: Final = ((30, "4.3"), (13, "3.6"))
+"""Levels of `metadata.version` from which every metadata log has a record that only later versions
+can parse: RegisterBrokerRecord of version 4, BeginTransactionRecord; and the first such version."""
 _ILLEGAL_ARGUMENT: Final = "java.lang.IllegalArgumentException"
 _PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
 _LOST: Final = {
@@ -285,6 +290,10 @@ class NodeStart:
             f"(expected a level from {least} to {most})"
         )
         exception = RUNTIME if most < level <= named else _ILLEGAL_ARGUMENT
+        number = number_of(self.rules.version)
+        unread = any(level >= first and number < first_of(it) for first, it in _LATER_RECORDS)
+        if unread and where == METADATA_LOG:
+            exception = _PARSE
         yield StartProblem(self._metadata_dir, "metadata-version", exception, problem)
 
     def _without_log(self) -> None:

@@ -60,7 +60,10 @@ from workbench.foresight.startup.prediction import (
     StartupPrediction,
     Verdict,
 )
-from workbench.foresight.startup.start_rows import partition_start, reading_problem
+from workbench.foresight.startup.start_rows import (
+    partition_start,
+    reading_problem,
+)
 from workbench.foresight.startup.undetected import unnoticed_damage
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import Listing, list_log_directories
@@ -71,7 +74,13 @@ from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.identity import read_meta_properties
 from workbench.log_manager.lifecycle import release
 from workbench.log_manager.loading import FolderToLoad, Outcome, Progress, load_logs
-from workbench.log_manager.opening import SET_ASIDE, StrayTest, load_folder
+from workbench.log_manager.opening import (
+    SET_ASIDE,
+    StrayTest,
+    later_format,
+    load_folder,
+    reads_all,
+)
 from workbench.log_manager.registry import DuplicateLogError
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.failures import LogDirFailures
@@ -160,6 +169,7 @@ def predict_startup(
                     [directory],
                     lambda folder: prediction.load(folder, is_stray),
                     context.failures,
+                    rules=context.rules,
                     threads=1,
                     progress=progress,
                     keep_going=True,
@@ -223,6 +233,8 @@ class _Prediction:
         self._cleaned_in: dict[str, Collection[TopicPartition]] = {}
         context.failures.listeners.append(self._note_failure)
         self._refusals: dict[str, StartProblem] = {}  # by directory
+        self._reads_all = reads_all(meant.rules)
+        self._later: dict[str, str] = {}  # partition directory → which format it has
         self._views: dict[str, tuple[ConsumerView, ...]] = {}
         self._unnoticed: dict[str, tuple[str, ...]] = {}
         self._replaced: dict[str, Replaced] = {}
@@ -279,6 +291,10 @@ class _Prediction:
         began = time.perf_counter()
         log = load_folder(self._context, folder, is_stray)
         self._seconds += time.perf_counter() - began
+        if not self._reads_all and (problem := later_format(log)):
+            self._later[folder.path] = problem
+            log.close_handlers()
+            return log
         name = parse_directory_name(os.path.basename(log.directory))
         self._told.begin("")  # steps that consumers cause are not part of loading
         if name is not None and name.kind == "log":
@@ -432,6 +448,9 @@ class _Prediction:
         return DirectoryStart(path, clean, "online", "", node.new_directory(path))
 
     def _partition(self, outcome: Outcome) -> PartitionStart:
+        if outcome.path in self._later:
+            name = os.path.basename(outcome.path)
+            return PartitionStart(outcome.directory, name, "unread", self._later[outcome.path])
         row = partition_start(
             outcome,
             self._told.by_folder.get(outcome.path, ()),

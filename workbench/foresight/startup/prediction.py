@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from workbench.foresight.startup.consumer import ConsumerView
 from workbench.foresight.startup.describe_steps import RECOVERED
 from workbench.inspection.broker_version import MeantBroker
+from workbench.log_manager.opening import LATER_FORMAT
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural, safe
 
@@ -21,7 +22,7 @@ Verdict = Literal[
     "future",     # a copy that was moving in from another directory
     "offline",    # its log directory goes offline, because of this log or another file
     "refuses",    # the broker does not start
-    "unread",     # it cannot be read here, so nothing is predicted
+    "unread",     # it cannot be read here, or not by the version, so nothing is predicted
 ]  # fmt: skip
 SERVED: Final = frozenset({"loads", "recovers", "future"})
 """The verdicts about partitions that the broker has after its start."""
@@ -159,6 +160,11 @@ class PartitionStart:
         """Whether it is a copy whose log is in no directory; see `startup.losses`."""
         return self.verdict == "future" and EMPTIED in self.reason
 
+    @property
+    def has_later_format(self) -> bool:
+        """Whether the version does not read its batches."""
+        return self.verdict == "unread" and LATER_FORMAT in self.reason
+
     def as_dict(self) -> dict[str, Any]:
         """Return the attributes as plain values, for JSON; without the steps."""
         found = {name: getattr(self, name) for name in _SHOWN}
@@ -268,7 +274,7 @@ class StartupPrediction:
         for row in self.partitions:
             counts[row.verdict] = counts.get(row.verdict, 0) + 1
         words = ", ".join(f"{count:,} {verdict}" for verdict, count in counts.items()) or "no logs"
-        unread = [each.verdict == "unread" for each in self.partitions]
+        unread = [row.verdict == "unread" and not row.has_later_format for row in self.partitions]
         unread += [each.verdict == "unread" for each in self.directories]
         if any(unread):
             return f"as far as the directories can be read here: {words}"
@@ -279,6 +285,9 @@ class StartupPrediction:
         damaged = sum(bool(row.unnoticed) for row in self.partitions)
         if damaged:
             yield f"damage in {plural(damaged, 'log')} is not detected"
+        later = sum(row.has_later_format for row in self.partitions)
+        if later:
+            yield f"the version does not read the format of {plural(later, 'log')}"
         unserved = sum(bool(row.unserved) for row in self.partitions)
         if unserved:
             yield f"{plural(unserved, 'log')} of these {_are(unserved)} not served"

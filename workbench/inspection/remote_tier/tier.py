@@ -211,6 +211,34 @@ def with_tier_alone(
     return Listing((root,), named)
 
 
+def partitions_without_log(
+    listing: Listing, path: str, fs: Files, keys: Mapping[str, str] | None = None
+) -> list[DiskPartition]:
+    """Return the partitions that only a remote tier has, sorted: no opened directory has their log.
+
+    A topic of the same name with another topic id is another topic.
+
+    Args:
+        listing: what was opened beside the tier.
+        path, fs, keys: see `attach_remote_tier`.
+
+    Raises:
+        OSError: a folder cannot be listed.
+    """
+    known: dict[tuple[str, int], str | None] = {
+        (each.topic, each.partition): each.topic_id
+        for each in listing.partitions.values()
+        if each.kind == "log"
+    }
+    tier = _tier_path(path)
+    found = []
+    for each in _partitions_of(tier, fs, DiskPartition, KeyRing(keys or {})):
+        topic_id = known.get((each.topic, each.partition), "")
+        if topic_id is not None and topic_id != each.remote_topic_id:
+            found.append(each)
+    return sorted(found, key=lambda each: (each.topic, each.partition, each.path))
+
+
 def _partitions_of(
     tier: str, fs: Files, make: MakePartition, keys: KeyRing
 ) -> Iterator[DiskPartition]:

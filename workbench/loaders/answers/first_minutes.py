@@ -44,11 +44,13 @@ from workbench.inspection.lookups.record_counts import records_below
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
 from workbench.loaders.answers.tier_losses import tier_losses
+from workbench.loaders.explanations.explain_partition import CleanerEnd
 from workbench.loaders.explanations.offset_fates import fates_of_offsets
 from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
 from workbench.log.log import Log
 from workbench.log.retention import LOG_START, all_verdicts
 from workbench.runtime.times import time_text
+from workbench.runtime.words import named_or_more
 from workbench.tables.foresight import RuleRow
 
 Judge = Callable[[DryLogs], None]
@@ -121,8 +123,9 @@ def first_minutes(
         if row.records_lost and row.removed_from is not None and not row.offsets_lost
     }
     passes: tuple[LogPass, ...] = ()
+    end: CleanerEnd | None = None
     if judged:
-        passes = _passes(
+        passes, end = _passes(
             listing, settings, judged, replaced,
             now=now, kafka=kafka, progress=progress, judge=judge,
         )  # fmt: skip
@@ -136,7 +139,21 @@ def first_minutes(
     )
     ended = _ended(listing, settings, ends, now)
     lost = tuple(tier_losses(listing, settings, prediction, ends.keys()))
-    return FirstMinutes(passes, tuple(restarts), tuple(ended), expires_at, frozenset(assumed), lost)
+    return FirstMinutes(
+        passes, tuple(restarts), tuple(ended), expires_at, frozenset(assumed), lost, _told(end)
+    )
+
+
+def _told(end: CleanerEnd | None) -> str:
+    """Return where the cleaner ends, and what it does not come to: a clause, empty if nowhere."""
+    if end is None:
+        return ""
+    text = f"ends at {end.found.topic_partition}: {end.problem}"
+    if end.left:
+        text += f". It does not come to {named_or_more(list(map(str, end.left)))}, less dirty"
+    if end.tied:
+        text += f". It may come before to {named_or_more(list(map(str, end.tied)))}, as dirty"
+    return text
 
 
 class _Ends(NamedTuple):
@@ -170,8 +187,8 @@ def _passes(
     kafka: str | None,
     progress: Callable[[], None],
     judge: Judge | None,
-) -> tuple[LogPass, ...]:
-    """Return what retention and the cleaner take of logs.
+) -> tuple[tuple[LogPass, ...], CleanerEnd | None]:
+    """Return what retention and the cleaner take of logs, and where the cleaner ends.
 
     Args:
         listing, settings, now, kafka, progress, judge: see `first_minutes`.
@@ -215,7 +232,7 @@ def _passes(
                 fate.compacted_bytes, fate.log_start_offset, now, "cleanup.policy", source,
                 is_own, fate.cleaning,
             ))  # fmt: skip
-    return tuple(found)
+    return tuple(found), outcome.cleaner_end
 
 
 def _retained(
@@ -266,12 +283,15 @@ def _ends(
 
 
 def _lost_logs(prediction: StartupPrediction) -> Mapping[TopicPartition, str]:
-    """Return partition → verdict of the logs that the broker does not load, or removes."""
+    """Return partition → why the broker does not read, or removes, its log."""
     found = {}
     for row in prediction:
         name = parse_directory_name(row.name)
-        if name is not None and name.kind == "log" and row.verdict in _LOST:
-            found[TopicPartition(name.topic, name.partition)] = row.verdict
+        if name is None or name.kind != "log":
+            continue
+        if row.verdict in _LOST or row.has_later_format:
+            why = "its format is later" if row.has_later_format else row.verdict
+            found[TopicPartition(name.topic, name.partition)] = why
     return found
 
 
@@ -365,7 +385,7 @@ def _state(
     if log is None and where in lost:
         return COMMIT_LOST, (
             f"its commit of {each.committed.offset} is in {directory_name(*where)}, which the "
-            f"broker does not load ({lost[where]})"
+            f"broker does not read ({lost[where]})"
         )
     if log is not None and not log.start <= record < log.end:
         return COMMIT_LOST, (

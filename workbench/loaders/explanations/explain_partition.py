@@ -7,6 +7,7 @@ import errno
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
@@ -55,13 +56,11 @@ class Explainer:
     @cached_property
     def _order(self) -> list[LogToClean]:
         """The compacted logs that are due, in the order in which they are cleaned."""
-        dry = self._dry
-        dry.load(lambda folder: dry.is_compacted(folder.topic_partition))
-        found = (
-            dirt_of(dry, log, self._now) for name, log in dry.logs.items() if dry.is_compacted(name)
-        )
-        known = (one for one in found if isinstance(one, LogToClean))
-        return cleaning_order(known)
+        return order_of_cleaning(self._dry, self._now)
+
+    @cached_property
+    def _end(self) -> "CleanerEnd | None":
+        return end_of_cleaner(self._dry, self._order, self._now) if self._tries else None
 
     def cleaning(self, partition: DiskPartition) -> Explanation:
         """Return why a partition is cleaned, or is not; see `Partition.explain_cleaning`."""
@@ -70,7 +69,7 @@ class Explainer:
         name = log.topic_partition
         policy, found = policy_of(dry, name), dirt_of(dry, log, now)
         if isinstance(found, str):
-            rows = explain_uncleanable(dry.settings.broker, policy, found)
+            rows = explain_uncleanable(dry.settings.broker, policy, found, dry.meant.rules)
         else:
             rows = explain_cleaning(
                 found,
@@ -84,6 +83,7 @@ class Explainer:
                     if self._tries and policy.is_compacted
                     else None
                 ),
+                ended="" if self._end is None else self._end.reason_for(found),
             )
         return self._explained(partition, name, cleaning_conclusion(rows), rows)
 
@@ -193,6 +193,64 @@ def dirt_of(dry: DryLogs, log: Log, now: int) -> LogToClean | str:
         return log_to_clean(log, dry.cleaner_offsets.get(log.topic_partition), now)
     except (WorkbenchError, OSError) as error:
         return str(error)
+
+
+def order_of_cleaning(dry: DryLogs, now: int) -> list[LogToClean]:
+    """Return the compacted logs that are due, in the order in which they are cleaned."""
+    dry.load(lambda folder: dry.is_compacted(folder.topic_partition))
+    found = (dirt_of(dry, log, now) for name, log in dry.logs.items() if dry.is_compacted(name))
+    known = (one for one in found if isinstance(one, LogToClean))
+    return cleaning_order(known)
+
+
+class CleanerEnd(NamedTuple):
+    """The log at which the cleaner's threads end.
+
+    Attributes:
+        found: the log.
+        problem: why cleaning it fails.
+        tied: the other logs that are as dirty, so that any of them may be cleaned before.
+        left: the logs that are less dirty, and not cleaned.
+    """
+
+    found: LogToClean
+    problem: str
+    tied: list[TopicPartition]
+    left: list[TopicPartition]
+
+    def reason_for(self, other: LogToClean) -> str:
+        """Return why the cleaner does not come to a log; empty if it does."""
+        where = other.topic_partition
+        if where not in {*self.tied, *self.left}:
+            return ""
+        how = "as dirty, perhaps before it" if where in self.tied else "dirtier"
+        return (
+            f"the cleaner ends at {self.found.topic_partition}, which is {how}, and cleans no "
+            f"other log until the broker restarts: {self.problem}"
+        )
+
+
+def end_of_cleaner(dry: DryLogs, order: Sequence[LogToClean], now: int) -> CleanerEnd | None:
+    """Return where the cleaner's threads end; None if they do not, as since 2.1.
+
+    Args:
+        dry: the logs.
+        order: see `order_of_cleaning`.
+        now: ms.
+
+    Kafka: LogCleaner.CleanerThread.doWork (0.8.2 to 2.0)
+    """
+    if dry.meant.rules.marks_uncleanable or not dry.settings.broker.log_cleaner_enable:
+        return None
+    for found in order:
+        problem = cleaning_problem(found, now, dry)
+        if problem:
+            ratio = found.cleanable_ratio
+            others = [each for each in order if each is not found]
+            tied = [each.topic_partition for each in others if each.cleanable_ratio == ratio]
+            left = [each.topic_partition for each in others if each.cleanable_ratio < ratio]
+            return CleanerEnd(found, problem, tied, left)
+    return None
 
 
 def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:

@@ -1,11 +1,13 @@
 """An explanation: the verdict of each of Kafka's rules, as rows for people and for Arrow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final, Literal
 
 import pyarrow as pa
 
+from workbench.foresight.explain.retention import WOULD_BE_DELETED
 from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
@@ -97,8 +99,8 @@ class Explanation(ArrowTable):
         return [*_FIRST, *(["segment"] if self._has_segments else []), *_REST]
 
     def cells(self, rows: Sequence[RuleRow] | None = None) -> list[list[Cell]]:
-        """Return rows as a person reads them."""
-        rows = self.rows if rows is None else rows
+        """Return rows as a person reads them; segments that a rule is not asked about are one."""
+        rows = _shortened(self.rows) if rows is None else rows
         if self.subject != "partition":
             return [[row.where, row.rule, row.verdict, row.reason] for row in rows]
         return [
@@ -132,14 +134,35 @@ class Explanation(ArrowTable):
         return safe_lines([*broker, self._title, *rows, *filter(None, [self.high_watermark])])
 
     def _repr_html_(self) -> str:
-        left = len(self.rows) - _SHOWN
+        rows = _shortened(self.rows)
+        left = len(rows) - _SHOWN
         broker = "" if self.broker is None else str(self.broker)
         notes = [f"{left} more rows" if left > 0 else "", self.high_watermark, broker]
         note = "; ".join(filter(None, notes)) or None
-        cells = self.cells(self.rows[:_SHOWN])
+        cells = self.cells(rows[:_SHOWN])
         return table_html(
             self._title, self.columns, cells, note, sentences=["why"], names=["Kafka"]
         )
+
+
+def _shortened(rows: Iterable[RuleRow]) -> list[RuleRow]:
+    """Return rows with one for the segments that follow each other and that no rule is asked about.
+
+    It stands at the first of them, and says how many there are.
+    """
+    found: list[RuleRow] = []
+    for (_, verdict), group in groupby(rows, lambda row: (row.rule, row.verdict)):
+        first, *more = group
+        if verdict != "not asked" or not more:
+            found += (first, *more)
+            continue
+        reason = first.reason.partition(";")[0]
+        reason += f", and so does not ask about {len(more) + 1:,} segments, to {more[-1].segment}"
+        gone = [row for row in (first, *more) if WOULD_BE_DELETED in row.reason]
+        if gone:
+            reason += f"; on their own, {len(gone):,} of them would be deleted"
+        found.append(first._replace(reason=reason))
+    return found
 
 
 def _with_unit(row: RuleRow, value: Value | None) -> str | None:

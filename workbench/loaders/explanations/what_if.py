@@ -27,8 +27,11 @@ from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.listing import Listing, list_log_directories
 from workbench.loaders.explanations.explain_partition import (
+    CleanerEnd,
     cleaning_conclusion,
     dirt_of,
+    end_of_cleaner,
+    order_of_cleaning,
     policy_of,
     why_retained,
 )
@@ -316,12 +319,14 @@ class LogsOutcome(NamedTuple):
         fates: of the logs, sorted.
         verdicts: of retention, by partition.
         offsets_retention_minutes: as it is configured.
+        cleaner_end: where the cleaner ends; None if it does not.
     """
 
     meant: MeantBroker
     fates: list[PartitionFate]
     verdicts: dict[tuple[str, int], tuple[RuleRow, ...]]
     offsets_retention_minutes: int
+    cleaner_end: CleanerEnd | None
 
 
 def logs_outcome(
@@ -347,13 +352,16 @@ def logs_outcome(
     ) as dry:
         dry.load(lambda folder: folder.path in folders, progress)
         fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
+        end = None
+        if not dry.meant.rules.marks_uncleanable:
+            end = end_of_cleaner(dry, order_of_cleaning(dry, now), now)
         verdicts = {}
         for name, log in dry.logs.items():
             if log.directory not in folders:
                 continue
             progress()
             try:
-                fate, rows = _fate(dry, log, now)
+                fate, rows = _fate(dry, log, now, end)
             except (WorkbenchError, OSError) as error:  # the log has changed since it was loaded
                 fates.append(_failed(dry, name, error))
             else:
@@ -365,7 +373,7 @@ def logs_outcome(
         ]
         minutes = dry.settings.broker.offsets_retention_minutes
     fates.sort(key=lambda fate: (fate.topic, fate.partition))
-    return LogsOutcome(dry.meant, fates, verdicts, minutes)
+    return LogsOutcome(dry.meant, fates, verdicts, minutes, end)
 
 
 def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:
@@ -373,7 +381,9 @@ def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFa
     return PartitionFate(name.topic, name.partition, policy, problem=str(error))
 
 
-def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleRow]]:
+def _fate(
+    dry: DryLogs, log: Log, now: int, end: CleanerEnd | None
+) -> tuple[PartitionFate, list[RuleRow]]:
     """Let retention and cleaning work on a log."""
     name = log.topic_partition
     policy = policy_of(dry, name)
@@ -386,7 +396,7 @@ def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleRow
         segment.close_handlers()
     saved, dropped, cleaning = 0, 0, ""
     if policy.is_compacted:
-        saved, dropped, cleaning = _clean(dry, log, policy, now)
+        saved, dropped, cleaning = _clean(dry, log, policy, now, end)
     fate = PartitionFate(
         name.topic,
         name.partition,
@@ -405,15 +415,19 @@ def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleRow
     return fate, rows
 
 
-def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, str]:
+def _clean(
+    dry: DryLogs, log: Log, policy: Policy, now: int, cleaner_end: CleanerEnd | None
+) -> tuple[int, int, str]:
     """Return the bytes that cleaning saves, the records that it drops, and why it does or not."""
     found = dirt_of(dry, log, now)
     if isinstance(found, str):
-        return 0, 0, cleaning_conclusion(explain_uncleanable(dry.settings.broker, policy, found))
+        rows = explain_uncleanable(dry.settings.broker, policy, found, dry.meant.rules)
+        return 0, 0, cleaning_conclusion(rows)
     saved, dropped = 0, 0
     problem: str | None = None
     is_due = found.is_cleanable and dry.settings.broker.log_cleaner_enable
-    if is_due:
+    ended = cleaner_end.reason_for(found) if cleaner_end is not None and is_due else ""
+    if is_due and not ended:
         problem = ""
         start, end = found.first_dirty_offset, found.first_uncleanable_offset
         try:
@@ -433,5 +447,6 @@ def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, 
         policy=policy,
         order=[found] if is_due else [],
         problem=problem,
+        ended=ended,
     )
     return saved, dropped, cleaning_conclusion(rows)

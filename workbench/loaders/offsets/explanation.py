@@ -17,7 +17,13 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import IsolationLevel, Transactions, read_transactions
 from workbench.inspection.unreadable import if_readable
 from workbench.loaders.offsets.rescued import rescued_batches, rescued_offsets
-from workbench.loaders.offsets.runs import FATES, IN_BATCHES, OffsetRun, offset_runs
+from workbench.loaders.offsets.runs import (
+    FATES,
+    IN_BATCHES,
+    OffsetRun,
+    offset_runs,
+    start_in_tier,
+)
 from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.scan.plan import (
     offset_range,
@@ -212,7 +218,7 @@ class _Reading:
         if offset < self.start or offset > self.end:
             latest = self._stable if level == "read_committed" else self.end
             text = (
-                f"OFFSET_OUT_OF_RANGE: the consumer continues at {self.start} with "
+                f"OFFSET_OUT_OF_RANGE: the consumer continues at {_start(self._partition)} with "
                 f"auto.offset.reset=earliest, at {latest} with latest, and fails with none"
             )
             return ConsumerAnswer("out-of-range", None, text)
@@ -411,8 +417,19 @@ _ADVICE: Final = {
 }
 
 
+def _start(partition: DiskPartition) -> str:
+    """Return where consumers begin with auto.offset.reset=earliest, as text."""
+    start, in_tier = partition.log_start_offset, start_in_tier(partition)
+    return f"{start}" if in_tier is None else f"{in_tier} (without a remote tier, at {start})"
+
+
 def _advice(partition: DiskPartition, offset: int, run: OffsetRun, answer: ConsumerAnswer) -> str:
     start, end = partition.log_start_offset, partition.log_end_offset
+    if run.fate == "deleted" and start_in_tier(partition) is not None:
+        return (
+            f"Go on at {_start(partition)}; --remote URL opens the remote tier. Older records are "
+            "in a backup only."
+        )
     if run.fate == "deleted" and run.path is not None:
         text = (
             "kafka-workbench dump --everything --offsets {offset} prints the record as long as "

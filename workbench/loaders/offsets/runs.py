@@ -149,13 +149,23 @@ def offset_runs(
             yield run
 
 
+def start_in_tier(partition: DiskPartition) -> int | None:
+    """Return the log start offset if only a remote tier that was not opened can have it.
+
+    None if a local segment or the opened tier has it.
+    """
+    checkpoint, segments = partition.checkpoint_start, partition.segments
+    local = segments[0].base_offset if segments else partition.log_start_offset
+    if partition.remote is not None or checkpoint is None or checkpoint >= local:
+        return None
+    return checkpoint
+
+
 def _before_start(partition: DiskPartition, start: int) -> Iterator[OffsetRun]:
     """Yield the runs below the log start offset."""
     local = partition.segments[0].base_offset if partition.segments else start
-    checkpoint = partition.checkpoint_start
-    end = start
-    if partition.remote is None and checkpoint is not None and checkpoint < local:
-        end = checkpoint
+    checkpoint = start_in_tier(partition)
+    end = start if checkpoint is None else checkpoint
     if min(end, local) > 0:
         why = (
             f"no segment has it: the first is {local}. Retention deletes whole segments, and "

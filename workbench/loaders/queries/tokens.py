@@ -23,6 +23,7 @@ _NAME: Final = re.compile(
 )
 _PATH: Final = re.compile(rf"(?P<of>key|value)?\$(?=[.\[]|[=<>!:]|\s*(?:!=|[<>=:])|[{_SIGNS}]|$)")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_SINGLE_QUOTED: Final = r"'([^']+)'"
 _EXPRESSION: Final = re.compile(r"/((?:[^/\\]|\\.)+)/(i?)")
 _HEX: Final = re.compile(r"0x((?:[0-9A-Fa-f]{2})+)")
 _ESCAPE: Final = re.compile(r'\\(?:(["\\/])|([nrt])|u([0-9A-Fa-f]{4})|(.?))', re.DOTALL)
@@ -107,7 +108,7 @@ class Tokens:
             in_list: whether a comma ends a word.
 
         Raises:
-            QueryError: a quoted text has no end, or an unknown escape.
+            QueryError: a quoted text has no end, an unknown escape, or single quotes.
         """
         at = self.skip_blanks()
         ends = rf"(?=[{_SIGNS}{',' if in_list else ''}]|$)"
@@ -121,6 +122,12 @@ class Tokens:
                 return self._token("text", found.end(), unescaped(found[1], at + 1))
             if any(map(str.isspace, found[0])):
                 raise refusal(found.end(), "a blank is missing after the quoted text")
+        if found := re.compile(_SINGLE_QUOTED + ends).match(self.text, at):
+            raise refusal(
+                at,
+                f'a text is quoted with ", as {quoted(found[1])}; the text with its single quotes '
+                f"is {quoted(found[0])}",
+            )
         for pattern, kind in ((_EXPRESSION, "expression"), (_HEX, "hex")):
             found = pattern.match(self.text, at)
             if found is not None and re.compile(ends).match(self.text, found.end()):

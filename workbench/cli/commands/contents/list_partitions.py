@@ -1,6 +1,6 @@
 """`kafka-workbench ls`: topics and partitions with their sizes, offsets and segments."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -28,9 +28,10 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.segment_rows import remote_totals
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.loaders.offsets.record_counts import count_records
+from workbench.loaders.remote import only_in_tier
 from workbench.log_directory import LogDirectory
 from workbench.runtime.times import time_text
-from workbench.runtime.words import plural, size_text
+from workbench.runtime.words import named_or_more, plural, size_text
 from workbench.tables.columns import json_of
 from workbench.tables.directories import ListingRow
 
@@ -81,7 +82,7 @@ def command(
     Exit codes: 0 done.
 
     With --json: an object with "partitions" (or "topics"), "totals", "unknown_files",
-    "unknown_folders" and "not_read".
+    "unknown_folders", "only_remote" (partitions that only the remote tier has) and "not_read".
     """
     logs = open_logs(paths)
     chosen = pick_partitions(logs.listing, topics, partitions)
@@ -98,6 +99,7 @@ def command(
     totals = _sum("total", rows)
     others = 0 if topics or partitions else logs.listing.occupied_by_others
     beside = [str(each) for root in logs.roots for each in findings_of_unread(root.unread)]
+    remote = _only_remote(logs, topics, is_all=not topics and not partitions)
     if by_topic:
         rows = _by_topic(rows)
     rows = _sorted(rows, sort, reverse=reverse)
@@ -110,6 +112,7 @@ def command(
                 "unknown_folders": [
                     f"{root.path}/{name}" for root in logs.roots for name in root.unknown_folders
                 ],
+                "only_remote": remote,
                 "not_read": [*totals.not_read, *beside],
             }
         )
@@ -118,11 +121,26 @@ def command(
     if others and rows and is_terminal():
         held = totals.occupied + others
         say(f"on the disk: {size_text(held)}, {size_text(others)} of it in files of no topic")
+    _print_remote(remote)
     for root in logs.roots:
         _print_unknown(root)
     for line in (*totals.not_read, *beside):
         note(line)
     return 0
+
+
+def _only_remote(logs: LogDirectory, topics: Collection[str], *, is_all: bool) -> list[str]:
+    """Return the names of partitions that only the remote tier has."""
+    found = only_in_tier(logs.listing, **logs.tier)
+    return [each.name for each in found if is_all or each.topic in topics]
+
+
+def _print_remote(names: list[str]) -> None:
+    if names:
+        say(
+            f"only the remote tier has segments of {plural(len(names), 'partition')}: "
+            f"{named_or_more(names)} (--remote without a directory reads them)"
+        )
 
 
 def _print_files(logs: LogDirectory, chosen: set[str] | None, *, as_json: bool) -> int:
