@@ -99,7 +99,10 @@ def three(place: Place) -> Iterator[Three]:
         writable = stack.enter_context(workbench.serve(place.written, writable=True, config=CONFIG))
         reading = stack.enter_context(workbench.serve(place.read))
         addresses = [place.broker.bootstrap, writable.bootstrap_servers, reading.bootstrap_servers]
-        sides = [Member(stack.enter_context(Asker(each))) for each in addresses]
+        askers = [stack.enter_context(Asker(each)) for each in addresses]
+        for asker in askers:  # a coordinator that still loads refuses
+            wait_until(lambda: error_of("g", asker) == ErrorCode.GROUP_ID_NOT_FOUND)  # noqa: B023
+        sides = [Member(each) for each in askers]
         yield Three(sides, writable.catalog.topic_id("t"))
 
 
