@@ -251,6 +251,7 @@ def test_a_port_that_is_taken_is_named(server: AppServer) -> None:
 
 def test_a_page_opens_after_too_many_files_were_open() -> None:
     with AppServer(made, title="t", shown="s") as server, socket.socket() as client:
+        assert ask(server, "/")[0] == 403  # it serves; to begin, it opens files
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
         try:
