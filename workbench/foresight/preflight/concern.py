@@ -14,7 +14,7 @@ class Concern:
             "unclean-shutdown", "later-format", "old-format", "removed-config", "changed-default",
             "topics-unknown", "topics-in-zookeeper", "no-migration", "metadata-behind",
             "unserved", "stray", "vanished", "created", "deleted", "undetected",
-            "first-retention", "local-retention", "tier-lost", "first-compaction",
+            "first-retention", "local-retention", "tier-lost", "first-compaction", "cleaner-ends",
             "transactions", "groups", "commits-lost", "shorter", "truncated", "copy-alone",
             "transactions-lost", "share-state-lost", "unread-format", "producers-forgotten",
             "unreadable".

@@ -38,7 +38,7 @@ def concerns_of_version(
         cluster: what the metadata log says.
     """
     yield from _later(listing, meant, cluster)
-    yield from _formats(listing, meant)
+    yield from _old(listing, meant)
     yield from _removed(meant, cluster.configs)
     yield from _defaults(meant, shown, cluster.configs)
 
@@ -58,33 +58,32 @@ def _later(listing: Listing, meant: MeantBroker, cluster: StoredCluster) -> Iter
     yield Concern("later-format", "warning", what, action)
 
 
-def _formats(listing: Listing, meant: MeantBroker) -> Iterator[Concern]:
-    """Yield the topics that begin a segment with a format that the version does not write."""
-    topics: dict[int, dict[str, int]] = {}
+def _old(listing: Listing, meant: MeantBroker) -> Iterator[Concern]:
+    """Yield the topics that begin a segment with magic 0 or 1, where the version writes no such."""
+    if meant.rules.writes_old_formats:
+        return
+    topics: dict[str, int] = {}
     for partition in listing.partitions.values():
         if partition.kind != "log":
             continue
         for segment in partition.segments:
             with suppress(OSError):  # `predict` and `verify` say what cannot be read
                 head = segment.read_bytes(0, ENTRY_HEADER_SIZE)
-                if len(head) == ENTRY_HEADER_SIZE:
-                    sizes = topics.setdefault(head[MAGIC_AT], {})
-                    sizes[partition.topic] = sizes.get(partition.topic, 0) + segment.size
-    old: dict[str, int] = {}
-    for magic in range(_CURRENT_MAGIC if not meant.rules.writes_old_formats else 0):
-        for topic, size in topics.get(magic, {}).items():
-            old[topic] = old.get(topic, 0) + size
-    if old:
-        rewritten = (
-            "a cleaning rewrites them as magic 2"
-            if meant.rules.upgrades_old_batches
-            else "a cleaning leaves their format"
-        )
-        what = (
-            f"{_size_in(old)} in segments that begin with magic 0 or 1: Kafka "
-            f"{meant.version} reads them, but no longer writes them; {rewritten}"
-        )
-        yield Concern("old-format", "info", what)
+                if len(head) == ENTRY_HEADER_SIZE and head[MAGIC_AT] < _CURRENT_MAGIC:
+                    topics[partition.topic] = topics.get(partition.topic, 0) + segment.size
+    if not topics:
+        return
+    size = sum(topics.values())
+    rewritten = (
+        "a cleaning rewrites them as magic 2"
+        if meant.rules.upgrades_old_batches
+        else "a cleaning leaves their format"
+    )
+    what = (
+        f"{_named(topics)} have {size:,} bytes in segments that begin with magic 0 or 1: Kafka "
+        f"{meant.version} reads them, but no longer writes them; {rewritten}"
+    )
+    yield Concern("old-format", "info", what)
 
 
 def concerns_of_producers(
@@ -117,10 +116,6 @@ def concerns_of_producers(
         )
         action = f"Delete {CLEAN_SHUTDOWN} of these log directories: then the broker reads the logs"
         yield Concern("producers-forgotten", "warning", what, action)
-
-
-def _size_in(topics: dict[str, int]) -> str:
-    return f"{_named(topics)} have {sum(topics.values()):,} bytes"
 
 
 def _removed(meant: MeantBroker, configs: StoredConfigs) -> Iterator[Concern]:

@@ -9,11 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from workbench.config.broker_rules import TopicsFrom
 from workbench.config.changed_defaults import has_config
-from workbench.config.internal_topics import (
-    OFFSETS_TOPIC,
-    SHARE_STATE_TOPIC,
-    TRANSACTIONS_TOPIC,
-)
+from workbench.config.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTIONS_TOPIC
 from workbench.foresight.preflight.concern import Concern
 from workbench.foresight.startup.prediction import StartupPrediction
 from workbench.inspection.broker_version import MeantBroker
