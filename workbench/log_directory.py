@@ -12,12 +12,7 @@ from uuid import UUID
 from workbench.errors import LogDirectoryError
 from workbench.file_system.source import Files, absolute, is_uri, real
 from workbench.inspection.brokers import NO_ID, listings_by_broker
-from workbench.inspection.listing import (
-    Listing,
-    StrPath,
-    opened_paths,
-    require_logs,
-)
+from workbench.inspection.listing import Listing, StrPath, opened_paths, require_logs
 from workbench.loaders.directory import ListedDirectory
 from workbench.loaders.in_hand import InHand, place_of
 from workbench.loaders.partition import Partition

@@ -16,11 +16,7 @@ from tests.spark.simulated_bucket import PREFIX, Bucket
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders.queries.ranges import HIGHEST, LOWEST
 from workbench.loaders.scan import splits
-from workbench.loaders.scan.plan import (
-    ByteRange,
-    SegmentRead,
-    segments_within,
-)
+from workbench.loaders.scan.plan import ByteRange, SegmentRead, segments_within
 from workbench.loaders.scan.segment_batches import ReadOptions, read_segment
 from workbench.loaders.scan.splits import byte_ranges, located
 from workbench.record.buffers import BufferPool

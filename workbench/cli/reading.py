@@ -21,9 +21,7 @@ from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.queries.ranges import LOWEST
 from workbench.loaders.scan.newest import are_in, newest_offsets
 from workbench.loaders.scan.not_searched import NotSearched, summary, unread_by
-from workbench.loaders.scan.plan import (
-    SegmentRead,
-)
+from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.reading import count_uncommitted, losses, uncommitted
 from workbench.loaders.scan.segment_chunks import Mask, RecordChoice, keep_mask, read_prepared
 from workbench.loaders.scan.splits import size_of

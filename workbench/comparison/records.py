@@ -12,12 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.comparison.batches import (
-    ComparedBatches,
-    Rows,
-    equal_batches,
-    parts_of,
-)
+from workbench.comparison.batches import ComparedBatches, Rows, equal_batches, parts_of
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.layout.batch_row import BATCH_ROW

@@ -8,12 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from workbench.config.broker_names import OTHER_BROKER_NAMES, PLUGIN_PREFIXES
-from workbench.config.definitions import (
-    MIB,
-    TOPIC_DEFINITIONS,
-    Definition,
-    Synonym,
-)
+from workbench.config.definitions import MIB, TOPIC_DEFINITIONS, Definition, Synonym
 from workbench.config.log_config import DEFAULTS, DescribedConfig, LogConfig, check
 from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.config.values import (

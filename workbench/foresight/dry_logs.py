@@ -9,12 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from workbench.config.settings import Settings
-from workbench.errors import (
-    LogDirectoryError,
-    StorageError,
-    UnsupportedFormatError,
-    WorkbenchError,
-)
+from workbench.errors import LogDirectoryError, StorageError, UnsupportedFormatError, WorkbenchError
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.source import Files
 from workbench.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, TopicPartition

@@ -14,11 +14,7 @@ from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.inspection.facts.html import Cell, table_html
-from workbench.inspection.listing import (
-    Listing,
-    Root,
-    StrPath,
-)
+from workbench.inspection.listing import Listing, Root, StrPath
 from workbench.loaders.log_scope import LeadsToScans
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan.scan_options import takes_scan_options

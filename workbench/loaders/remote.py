@@ -27,12 +27,7 @@ from workbench.file_system.source import (
     mounts_of,
     with_mount,
 )
-from workbench.inspection.listing import (
-    Listing,
-    MakePartition,
-    StrPath,
-    list_log_directories,
-)
+from workbench.inspection.listing import Listing, MakePartition, StrPath, list_log_directories
 from workbench.inspection.partition import DiskPartition
 
 SCHEMES: Final = ("s3", "gs", "abfs", "abfss", "hdfs", "viewfs", "file")

@@ -31,13 +31,7 @@ from workbench.server.protocol.api_keys import (
 )
 from workbench.server.protocol.frames import Request, response_frame
 from workbench.server.request_trace import RequestTrace
-from workbench.server.serving import (
-    Call,
-    InThread,
-    Served,
-    Serving,
-    Values,
-)
+from workbench.server.serving import Call, InThread, Served, Serving, Values
 
 SERVED: Final[Mapping[int, Served]] = {
     **admin_requests.HANDLERS,

@@ -2,14 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
-from workbench.tables.columns import (
-    Int16,
-    Int32,
-    PartitionNumber,
-    Time,
-    Topic,
-    TopicId,
-)
+from workbench.tables.columns import Int16, Int32, PartitionNumber, Time, Topic, TopicId
 
 LeaderEpoch = Annotated[Int32, "the leader's epoch"]
 Incarnation = Annotated[str, "id of the process that registered"]

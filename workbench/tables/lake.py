@@ -3,10 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from workbench.tables.columns import PartitionNumber, Topic
-from workbench.tables.offsets import (
-    AbortedRecords,
-    ControlRecords,
-)
+from workbench.tables.offsets import AbortedRecords, ControlRecords
 
 
 class LoadedRow(NamedTuple):

@@ -3,13 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from workbench.tables.columns import PartitionNumber, Time, Topic
-from workbench.tables.groups import (
-    Committed,
-    CommitTime,
-    Group,
-    Lag,
-    LogOffset,
-)
+from workbench.tables.groups import Committed, CommitTime, Group, Lag, LogOffset
 
 
 class StuckRow(NamedTuple):

@@ -2,14 +2,7 @@
 
 import click
 
-from workbench.cli.command import (
-    Command,
-    as_json,
-    chooses_rows,
-    chosen_rows,
-    open_logs,
-    read_time,
-)
+from workbench.cli.command import Command, as_json, chooses_rows, chosen_rows, open_logs, read_time
 from workbench.cli.output import Size, console, print_json, print_table, rich_text, time_of
 from workbench.cli.settings import named_values, takes_kafka, takes_settings
 from workbench.coordinator.groups.group_explanation import STARTS_OVER

@@ -22,11 +22,7 @@ from workbench.cli.progress import progress
 from workbench.cli.settings import say_meant, takes_kafka
 from workbench.coordinator.verify import verify_coordinators
 from workbench.file_system.source import absolute
-from workbench.foresight.startup.removal import (
-    removal_sentence,
-    removals_at_start,
-    removed_records,
-)
+from workbench.foresight.startup.removal import removal_sentence, removals_at_start, removed_records
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.partition import DiskPartition

@@ -36,26 +36,15 @@ from workbench.inspection.lookups.record_counts import counts_of
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
-from workbench.inspection.transactions import (
-    Transactions,
-    aborted_transactions,
-    read_transactions,
-)
+from workbench.inspection.transactions import Transactions, aborted_transactions, read_transactions
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows
 from workbench.loaders.exports.json_lines import batch_values
-from workbench.loaders.offsets.record_counts import (
-    RecordCounts,
-    count_in_segment,
-    count_records,
-)
+from workbench.loaders.offsets.record_counts import RecordCounts, count_in_segment, count_records
 from workbench.loaders.queries.ranges import HIGHEST
-from workbench.loaders.scan.plan import (
-    SegmentRead,
-    segments_within,
-)
+from workbench.loaders.scan.plan import SegmentRead, segments_within
 from workbench.log_directory import LogDirectory
 from workbench.runtime.words import safe
 from workbench.tables.columns import json_of

@@ -21,9 +21,7 @@ from workbench.coordinator.transactions.stored_transactions import (
     OpenProducer,
     StoredTransactions,
 )
-from workbench.coordinator.transactions.transaction_metadata import (
-    TransactionMetadata,
-)
+from workbench.coordinator.transactions.transaction_metadata import TransactionMetadata
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import rule_row
 from workbench.runtime.times import ms_text, time_text

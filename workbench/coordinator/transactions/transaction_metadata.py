@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from workbench.coordinator.transactions.states import TransactionState, TransactionVersion
-from workbench.decoders.records import (
-    TransactionLogValue,
-)
+from workbench.decoders.records import TransactionLogValue
 from workbench.errors import CorruptRecordError, InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.layout.attributes import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP

@@ -23,15 +23,9 @@ from workbench.files.text import format_uuid
 from workbench.foresight.startup.prediction import BECOMES_LOG, MetadataStart, PartitionStart
 from workbench.foresight.startup.start_rows import partition_start
 from workbench.inspection.broker_version import metadata_versions_of
-from workbench.inspection.cluster.image import (
-    METADATA_VERSION,
-    StoredCluster,
-)
+from workbench.inspection.cluster.image import METADATA_VERSION, StoredCluster
 from workbench.inspection.listing import Root
-from workbench.inspection.node_start.bootstrap import (
-    bootstrap_level,
-    judge_bootstrap,
-)
+from workbench.inspection.node_start.bootstrap import bootstrap_level, judge_bootstrap
 from workbench.inspection.node_start.identity import (
     is_kraft_node,
     judge_alike,
@@ -45,21 +39,13 @@ from workbench.inspection.node_start.identity import (
     skips_properties,
 )
 from workbench.inspection.node_start.judge import judge_metadata_log
-from workbench.inspection.node_start.known_topics import (
-    NO_TOPIC_ID,
-    KnownTopics,
-    known_topics,
-)
+from workbench.inspection.node_start.known_topics import NO_TOPIC_ID, KnownTopics, known_topics
 from workbench.inspection.node_start.membership import (
     judge_configs,
     judge_membership,
     judge_records,
 )
-from workbench.inspection.node_start.metadata_log import (
-    LogRange,
-    newest_snapshot,
-    recovered_range,
-)
+from workbench.inspection.node_start.metadata_log import LogRange, newest_snapshot, recovered_range
 from workbench.inspection.node_start.refusal import KAFKA, RUNTIME, Refusal
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable

@@ -60,10 +60,7 @@ from workbench.foresight.startup.prediction import (
     StartupPrediction,
     Verdict,
 )
-from workbench.foresight.startup.start_rows import (
-    partition_start,
-    reading_problem,
-)
+from workbench.foresight.startup.start_rows import partition_start, reading_problem
 from workbench.foresight.startup.undetected import unnoticed_damage
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import Listing, list_log_directories
@@ -74,13 +71,7 @@ from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.identity import read_meta_properties
 from workbench.log_manager.lifecycle import release
 from workbench.log_manager.loading import FolderToLoad, Outcome, Progress, load_logs
-from workbench.log_manager.opening import (
-    SET_ASIDE,
-    StrayTest,
-    later_format,
-    load_folder,
-    reads_all,
-)
+from workbench.log_manager.opening import SET_ASIDE, StrayTest, later_format, load_folder, reads_all
 from workbench.log_manager.registry import DuplicateLogError
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.failures import LogDirFailures

@@ -26,10 +26,7 @@ from workbench.inspection.remote_tier.metadata_topic import (
     read_metadata_topic,
 )
 from workbench.inspection.remote_tier.remote_log import RemoteContents, RemoteLog
-from workbench.inspection.remote_tier.stored_segments import (
-    StoredPartition,
-    list_local_segments,
-)
+from workbench.inspection.remote_tier.stored_segments import StoredPartition, list_local_segments
 from workbench.inspection.remote_tier.tier_names import (
     MANIFEST,
     FolderName,

@@ -17,20 +17,9 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import IsolationLevel, Transactions, read_transactions
 from workbench.inspection.unreadable import if_readable
 from workbench.loaders.offsets.rescued import rescued_batches, rescued_offsets
-from workbench.loaders.offsets.runs import (
-    FATES,
-    IN_BATCHES,
-    OffsetRun,
-    offset_runs,
-    start_in_tier,
-)
+from workbench.loaders.offsets.runs import FATES, IN_BATCHES, OffsetRun, offset_runs, start_in_tier
 from workbench.loaders.queries.ranges import HIGHEST
-from workbench.loaders.scan.plan import (
-    offset_range,
-    offsets_of,
-    out_of_use,
-    plan_partition,
-)
+from workbench.loaders.scan.plan import offset_range, offsets_of, out_of_use, plan_partition
 from workbench.loaders.scan.segment_chunks import read_wanted
 from workbench.loaders.tables.rows import table_of
 from workbench.record.buffers import BufferPool

@@ -19,10 +19,7 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import ABORTED, OPEN, Transactions, read_transactions
 from workbench.layout import problems
 from workbench.loaders.queries.ranges import HIGHEST
-from workbench.loaders.scan.plan import (
-    SegmentRead,
-    segments_within,
-)
+from workbench.loaders.scan.plan import SegmentRead, segments_within
 from workbench.loaders.scan.segment_chunks import read_wanted
 from workbench.record.buffers import BufferPool
 

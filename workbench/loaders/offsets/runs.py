@@ -28,9 +28,7 @@ from workbench.inspection.unreadable import if_readable
 from workbench.layout import problems
 from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.scan.not_searched import RESCUED
-from workbench.loaders.scan.plan import (
-    SegmentRead,
-)
+from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.segment_chunks import Prepared, RecordChoice, keep_mask, read_prepared
 from workbench.record.buffers import BufferPool
 from workbench.runtime.words import plural

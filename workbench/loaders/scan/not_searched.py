@@ -15,9 +15,7 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.queries.ranges import HIGHEST, LOWEST
-from workbench.loaders.scan.plan import (
-    out_of_use,
-)
+from workbench.loaders.scan.plan import out_of_use
 from workbench.runtime.words import plural
 
 Kind = Literal[

@@ -17,10 +17,7 @@ from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.scan.newest import Longs, are_in, newest_offsets
 from workbench.loaders.scan.not_searched import RESCUED
-from workbench.loaders.scan.plan import (
-    Mask,
-    SegmentRead,
-)
+from workbench.loaders.scan.plan import Mask, SegmentRead
 from workbench.loaders.scan.segment_batches import OfTransactions, read_segments
 from workbench.loaders.scan.splits import size_of
 from workbench.record.buffers import BufferPool, lent_pool

@@ -29,12 +29,7 @@ from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.scan.arrow_stream import ArrowStream
 from workbench.loaders.scan.column_engines import lazy_frame, polars_frame
 from workbench.loaders.scan.field_columns import columns_read, fields_of, with_fields
-from workbench.loaders.scan.not_searched import (
-    NotSearched,
-    internal_topics,
-    left_out,
-    unread_by,
-)
+from workbench.loaders.scan.not_searched import NotSearched, internal_topics, left_out, unread_by
 from workbench.loaders.scan.plan import (
     SegmentRead,
     are_named,

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from workbench.inspection.listing import Listing
 from workbench.inspection.transactions import IsolationLevel
-from workbench.loaders.scan.plan import (
-    OffsetRange,
-    TimeRange,
-    choose_partitions,
-)
+from workbench.loaders.scan.plan import OffsetRange, TimeRange, choose_partitions
 from workbench.runtime.several import Names, Partitions
 from workbench.runtime.signatures import Function, shows
 

@@ -20,16 +20,8 @@ from workbench.loaders.queries.conditions import Columns
 from workbench.loaders.queries.query import Query
 from workbench.loaders.queries.ranges import EVERYTHING
 from workbench.loaders.scan import arrow
-from workbench.loaders.scan.plan import (
-    Rows,
-    SegmentRead,
-)
-from workbench.loaders.scan.segment_chunks import (
-    Mask,
-    Prepared,
-    RecordChoice,
-    read_prepared,
-)
+from workbench.loaders.scan.plan import Rows, SegmentRead
+from workbench.loaders.scan.segment_chunks import Mask, Prepared, RecordChoice, read_prepared
 from workbench.loaders.schemas import SCAN_FIELDS, table_schema
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import RecordColumns

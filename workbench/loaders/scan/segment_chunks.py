@@ -19,11 +19,7 @@ from workbench.inspection.segment import is_preallocated
 from workbench.inspection.unreadable import removed, unreadable
 from workbench.layout import problems
 from workbench.loaders.queries.ranges import EVERYTHING, HIGHEST, LOWEST
-from workbench.loaders.scan.plan import (
-    SegmentRead,
-    as_now,
-    batch_selector,
-)
+from workbench.loaders.scan.plan import SegmentRead, as_now, batch_selector
 from workbench.record.buffers import BufferPool, lent_pool
 from workbench.record.reading.batch_table import out_of_place
 from workbench.record.reading.reader import ALL_COLUMNS, Chunk, FilePiece, RecordReader, empty_chunk

@@ -16,10 +16,7 @@ from workbench.inspection.transactions import IsolationLevel, Transactions, read
 from workbench.loaders.in_hand import InHand, place_of
 from workbench.loaders.offsets.runs import offset_runs
 from workbench.loaders.remote import listed_with_tier
-from workbench.loaders.scan.plan import (
-    choose_partitions,
-    segments_within,
-)
+from workbench.loaders.scan.plan import choose_partitions, segments_within
 from workbench.loaders.scan.splits import size_of
 from workbench.pipelines.lake.table import LoadedUpTo, Log, Positions
 from workbench.runtime.several import Names, Partitions

@@ -23,9 +23,7 @@ from workbench.inspection.transactions import IsolationLevel
 from workbench.loaders.in_hand import InHand
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import writable_place
-from workbench.loaders.scan.plan import (
-    input_paths,
-)
+from workbench.loaders.scan.plan import input_paths
 from workbench.loaders.scan.reading import losses
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import RECORD_FIELDS
@@ -43,13 +41,7 @@ from workbench.pipelines.lake.shape import (
     schema_of_scan,
     with_every_field,
 )
-from workbench.pipelines.lake.source import (
-    NewOffsets,
-    chosen,
-    ids_of,
-    in_commits,
-    logs_of,
-)
+from workbench.pipelines.lake.source import NewOffsets, chosen, ids_of, in_commits, logs_of
 from workbench.pipelines.lake.table import (
     LoadedUpTo,
     Log,

@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from workbench.files.names import MAX_OFFSET
 from workbench.inspection.findings import Finding
-from workbench.inspection.log_parts import (
-    LogPart,
-)
+from workbench.inspection.log_parts import LogPart
 from workbench.inspection.lookups.time_lookup import OffsetAtTime
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import unreadable

@@ -34,11 +34,7 @@ from workbench.inspection.unreadable import findings_about_records, unreadable
 from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.read_warnings import warn_caller
 from workbench.loaders.remote import all_opened
-from workbench.loaders.scan.plan import (
-    SegmentRead,
-    choose_partitions,
-    without_internal,
-)
+from workbench.loaders.scan.plan import SegmentRead, choose_partitions, without_internal
 from workbench.loaders.scan.splits import OPEN_COST, by_offsets, byte_ranges, pack, size_of, split
 from workbench.spark_source.options import SourceOptions
 from workbench.spark_source.plan.offsets import LogEnds, Offsets, StreamPosition

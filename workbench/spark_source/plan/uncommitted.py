@@ -13,10 +13,7 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.transactions import transactions_of
 from workbench.loaders.offsets.record_counts import RecordCounts, count_in_segment
 from workbench.loaders.queries.ranges import HIGHEST
-from workbench.loaders.scan.plan import (
-    SegmentRead,
-    segments_within,
-)
+from workbench.loaders.scan.plan import SegmentRead, segments_within
 from workbench.loaders.scan.reading import uncommitted
 from workbench.loaders.scan.splits import size_of
 from workbench.runtime.words import named_or_more, plural

@@ -29,11 +29,7 @@ from workbench.inspection.transactions import (
     transactions_of,
 )
 from workbench.loaders.queries.ranges import HIGHEST
-from workbench.loaders.scan.plan import (
-    Fates,
-    LogEnd,
-    SegmentRead,
-)
+from workbench.loaders.scan.plan import Fates, LogEnd, SegmentRead
 from workbench.record.reading.batch_table import BatchTable, walk_batches
 
 SMALL_LOG: Final = 64 << 20  # bytes; walking a smaller log takes less than a task's start

@@ -14,9 +14,7 @@ from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.queries.ranges import HIGHEST
 from workbench.loaders.remote import all_opened
-from workbench.loaders.scan.plan import (
-    SegmentRead,
-)
+from workbench.loaders.scan.plan import SegmentRead
 from workbench.spark_source.plan.reads import is_same, planned_reads
 from workbench.spark_source.plan.remote_tier import TierOptions, listed_again
 

@@ -9,14 +9,7 @@ import pyarrow as pa
 
 from workbench.decoders.decoder import printable
 from workbench.decoders.registry import DECODERS
-from workbench.values.column import (
-    Bytes,
-    ColumnName,
-    ColumnProblem,
-    Decoded,
-    Int64s,
-    one_problem,
-)
+from workbench.values.column import Bytes, ColumnName, ColumnProblem, Decoded, Int64s, one_problem
 from workbench.values.formats.pieces import halved, pieces_of
 from workbench.values.readable import Readable, as_text, is_failure
 from workbench.values.schemas.schemas import Schemas

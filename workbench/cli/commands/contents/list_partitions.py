@@ -14,14 +14,7 @@ from workbench.cli.command import (
     pick_partitions,
     reads_remote_tier,
 )
-from workbench.cli.output import (
-    Size,
-    is_terminal,
-    note,
-    print_json,
-    print_table,
-    say,
-)
+from workbench.cli.output import Size, is_terminal, note, print_json, print_table, say
 from workbench.cli.progress import progress
 from workbench.inspection.listing import Root
 from workbench.inspection.partition import DiskPartition

@@ -44,14 +44,7 @@ from workbench.errors import QueryError
 from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
 from workbench.loaders.exports.pieces import are_huge
-from workbench.loaders.queries.conditions import (
-    AnyOf,
-    Condition,
-    Holds,
-    HoldsHeader,
-    IsNull,
-    Not,
-)
+from workbench.loaders.queries.conditions import AnyOf, Condition, Holds, HoldsHeader, IsNull, Not
 from workbench.loaders.queries.patterns import Pattern, literal, regular_expression
 from workbench.loaders.queries.query import Query, all_of, parse
 from workbench.loaders.queries.ranges import EVERYTHING, HIGHEST, LOWEST, common

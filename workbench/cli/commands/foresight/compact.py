@@ -4,11 +4,7 @@ from typing import Any
 
 import click
 
-from workbench.cli.changing import (
-    changing,
-    chosen_change,
-    takes_target,
-)
+from workbench.cli.changing import changing, chosen_change, takes_target
 from workbench.cli.command import Command, as_json, chooses_rows
 from workbench.cli.explain_options import chosen_times, takes_rounds
 from workbench.cli.output import Size, print_json, print_table, say

@@ -5,11 +5,7 @@ from typing import Any
 
 import click
 
-from workbench.cli.changing import (
-    changing,
-    chosen_change,
-    takes_target,
-)
+from workbench.cli.changing import changing, chosen_change, takes_target
 from workbench.cli.command import Command, as_json, chooses_rows, read_time
 from workbench.cli.output import Size, print_json, print_table, say, time_of
 from workbench.cli.settings import say_meant, takes_kafka, takes_settings
