@@ -69,9 +69,8 @@ def test_findings_are_of_all_brokers(brokers: list[Path]) -> None:
     options = parse_options({"path": ",".join(map(str, brokers))})
     with warnings.catch_warnings(action="ignore", category=ReplicaChoice):
         tasks = FindingsReader(options, deep=True).partitions()
-    folders = {
-        path for task in tasks if isinstance(task, FindingsTask) for path in task.folders or ()
-    }
+    checked = (each for task in tasks if isinstance(task, FindingsTask) for each in task.partitions)
+    folders = {each.path for each in checked}
     assert folders == {str(broker / "orders-0") for broker in brokers}
 
 

@@ -1,6 +1,8 @@
 """What is in a log directory as tables of Spark: the rows of `logs.inspect` and `logs.verify`."""
 
+import pickle
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ import pytest
 
 import workbench as wb
 from tests.golden.cases import Case
+from workbench.spark_source.options import parse_options
+from workbench.spark_source.tables import FindingsReader, FindingsTask
 
 pytestmark = pytest.mark.spark
 Golden = Callable[[str], Case]
@@ -64,3 +68,27 @@ def test_findings_are_those_of_verify(spark: Any, directory: Path) -> None:
     chosen = reader.option("subscribe", topic).option("deep", "false").load(str(directory))
     shallow = [finding.as_dict() for finding in logs.verify(topics={topic}, deep=False)]
     assert sorted(chosen.toArrow().to_pylist(), key=repr) == sorted(shallow, key=repr)
+
+
+def test_findings_are_those_of_verify_for_older_versions(spark: Any, golden: Golden) -> None:
+    data = golden("2.4.1-txn").path / "data"
+    expected = [finding.as_dict() for finding in wb.open_log_directory(data).verify()]
+    found = spark.read.format("kafka-log-findings").load(str(data)).toArrow().to_pylist()
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+
+
+def test_a_task_of_findings_lists_its_own_partitions_alone(directory: Path) -> None:
+    """With 100,000 partitions, tasks that list all of them never end."""
+    log = max(directory.glob("*/*.log"), key=lambda path: path.stat().st_size)
+    for number in range(1, 100):
+        shutil.copytree(log.parent, directory / f"copied-{number}")
+    reader = FindingsReader(parse_options({"path": str(directory)}), deep=True)
+    tasks = [each for each in reader.partitions() if isinstance(each, FindingsTask)]
+    *checking, _outside = pickle.loads(pickle.dumps(tasks))  # noqa: S301 - as Spark does
+    assert len(checking) > 3
+    listed: list[str] = []
+    sys.addaudithook(lambda event, _: listed.append(event) if event == "os.scandir" else None)
+    for task in checking:
+        listed.clear()
+        assert list(reader.read(task))
+        assert 0 < len(listed) <= 2 * len(task.partitions)

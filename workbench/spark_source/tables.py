@@ -13,10 +13,15 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from workbench.file_system.source import Files
-from workbench.inspection.findings import without_info
+from workbench.inspection.broker_version import meant_broker
+from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.listing import Root, list_log_directories
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
+from workbench.inspection.verify.checkpoints import checkpoints_of
+from workbench.inspection.verify.directory import era_of
+from workbench.inspection.verify.logs import Surroundings, verify_logs
+from workbench.inspection.verify.shutdown_state import shutdown_state_of
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders import schemas
 from workbench.loaders.remote import all_opened
@@ -67,15 +72,20 @@ class SegmentsTask(InputPartition):
 
 
 class FindingsTask(InputPartition):
-    """The partitions that one task checks.
+    """The partitions of one log directory that one task checks.
 
     Attributes:
-        folders: paths of partition directories; None: the files outside them.
+        partitions: the partitions.
+        surroundings: what the log directory says of them; None: the task checks the files outside
+            partitions.
         fs: what the driver has opened.
     """
 
-    def __init__(self, folders: frozenset[str] | None, fs: Files) -> None:
-        self.folders = folders
+    def __init__(
+        self, partitions: Sequence[DiskPartition], surroundings: Surroundings | None, fs: Files
+    ) -> None:
+        self.partitions = partitions
+        self.surroundings = surroundings
         self.fs = fs
 
 
@@ -141,31 +151,41 @@ class FindingsReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         """Return the tasks; files outside partitions are checked if no topic is chosen."""
         plan = Plan(self._options)
-        found, fs = plan.replicas, plan.listing.fs
-        groups = _grouped((each.size for each in found), self._options.max_partition_bytes)
-        paths = (frozenset(each.path for each in found[group]) for group in groups)
-        tasks = [FindingsTask(each, fs) for each in paths]
+        fs, chosen = plan.listing.fs, {each.path for each in plan.replicas}
+        rules = meant_broker(plan.listing, None).rules
+        tasks: list[InputPartition] = []
+        for root in plan.listing.roots:
+            found = [each for each in root.partitions if each.path in chosen]
+            state, (checkpoints, _) = shutdown_state_of(root, rules), checkpoints_of(root)
+            surroundings = Surroundings.of(state, era_of(root), checkpoints)
+            for group in _grouped((each.size for each in found), self._options.max_partition_bytes):
+                some = found[group]
+                tasks.append(FindingsTask(some, surroundings.around(some), fs))
         is_chosen = self._options.topics or self._options.partitions or self._options.pattern
-        return [*tasks, *([] if is_chosen else [FindingsTask(None, fs)])]
+        return [*tasks, *([] if is_chosen else [FindingsTask((), None, fs)])]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield a task's findings."""
         assert isinstance(partition, FindingsTask)
-        folders = partition.folders
         keep_open([partition.fs])
-        paths, fs = all_opened(self._options.paths, partition.fs)
+        if partition.surroundings is None:
+            steps = self._outside_partitions(partition.fs)
+        else:
+            checked = verify_logs(partition.partitions, partition.surroundings, deep=self._deep)
+            steps = (result.findings for _, result in checked)
+        found = [finding for findings in steps for finding in without_info(findings)]
+        yield from finding_table(found).cast(_for_spark(schema_of(FindingRow))).to_batches()
+        spare_collections()
+
+    def _outside_partitions(self, fs: Files) -> Iterator[list[Finding]]:
+        paths, fs = all_opened(self._options.paths, fs)
         listing = list_log_directories(paths, whole=False, fs=fs)
         if self._options.tier is not None:
             self._options.tier.attach(listing)
-        deep = self._deep and folders is not None
-        found = [
-            finding
-            for checked, findings in verify_partitions(listing, folders=folders, deep=deep)
-            if isinstance(checked, Root) == (folders is None)
-            for finding in without_info(findings)
-        ]
-        yield from finding_table(found).cast(_for_spark(schema_of(FindingRow))).to_batches()
-        spare_collections()
+        rules = meant_broker(listing, None).rules
+        for checked, findings in verify_partitions(listing, deep=False, rules=rules):
+            if isinstance(checked, Root):
+                yield findings
 
 
 @tells_first

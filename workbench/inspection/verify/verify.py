@@ -13,10 +13,9 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
-from workbench.files import names
 from workbench.files.names import TopicPartition
 from workbench.inspection.broker_version import meant_broker
-from workbench.inspection.confirmed_findings import check_twice, confirmed
+from workbench.inspection.confirmed_findings import confirmed
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import (
     Listing,
@@ -36,9 +35,8 @@ from workbench.inspection.verify.checkpoints import (
     verify_folders,
 )
 from workbench.inspection.verify.directory import era_of, verify_root, verify_roots
-from workbench.inspection.verify.file import verify_single_file
+from workbench.inspection.verify.logs import Surroundings, verify_logs
 from workbench.inspection.verify.partition import Advance, Era, PartitionResult, verify_partition
-from workbench.inspection.verify.remote import verify_remote
 from workbench.inspection.verify.segments.segment import collect
 from workbench.inspection.verify.shutdown_state import ShutdownState, is_running, shutdown_state_of
 
@@ -107,43 +105,27 @@ def verify_partitions(
         rules: of the broker that findings speak of.
     """
     is_filtered = not (topics is None and partitions is None and folders is None)
-    seen: set[Finding] = set()
+    told: list[Finding] = []
     for root in listing.roots:
         situation, era = shutdown_state_of(root, rules), era_of(root)
         checkpoints, found = checkpoints_of(root)
-        cleaned = checkpoints.get(names.CLEANER_OFFSETS)
+        wanted = (
+            each
+            for each in root.partitions
+            if (topics is None or each.topic in topics)
+            and (partitions is None or each.partition in partitions)
+            and (folders is None or each.path in folders)
+        )
+        surroundings = Surroundings.of(situation, era, checkpoints)
         results: dict[TopicPartition, PartitionResult] = {}
-        for partition in root.partitions:
-            is_wanted = topics is None or partition.topic in topics
-            is_wanted &= partitions is None or partition.partition in partitions
-            is_wanted &= folders is None or partition.path in folders
-            if not is_wanted or (partition.kind == "delete" and not partition.is_alone):
-                continue
-            if partition.only is not None:
-                alone: list[Finding] = []
-                steps = verify_single_file(
-                    partition, partition.only, situation, deep=deep, workers=workers
-                )
-                collect(steps, alone)
-                yield partition, alone
-                continue
-            name = TopicPartition(partition.topic, partition.partition)
-            is_cleaned = cleaned is not None and name in cleaned.offsets
-            check = partial(
-                verify_partition,
-                situation=situation, era=era, is_cleaned=is_cleaned, advance=advance,
-                workers=workers,
-            )  # fmt: skip
-            in_use = situation.stop == "running"
-            result = check_twice(partition, check, deep=deep, is_running=in_use)
-            remote: list[Finding] = []
+        for partition, result in verify_logs(
+            wanted, surroundings, deep=deep, advance=advance, workers=workers, told=told
+        ):
+            yield partition, result.findings
             if partition.remote is not None:
-                collect(verify_remote(partition, partition.remote, deep=deep), remote)
-                remote = [each for each in dict.fromkeys(remote) if each not in seen]
-                seen.update(remote)  # the metadata topic is about many partitions
-            yield partition, [*result.findings, *remote]
+                told += result.findings
             if partition.kind == "log":
-                results[name] = result
+                results[TopicPartition(partition.topic, partition.partition)] = result
         found += _of_root(root, checkpoints, results, situation, era, whole=not is_filtered)
         if situation.stop == "running":
             doubted = contradicted(checkpoints, results)

@@ -1,0 +1,100 @@
+"""Check partitions one after the other, with what their log directory says of them.
+
+That is read once: tasks of Spark take it along with their partitions.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from workbench.files import names
+from workbench.files.names import TopicPartition
+from workbench.inspection.confirmed_findings import check_twice
+from workbench.inspection.findings import Finding
+from workbench.inspection.partition import DiskPartition
+from workbench.inspection.verify.checkpoints import Checkpoints
+from workbench.inspection.verify.file import verify_single_file
+from workbench.inspection.verify.partition import Advance, Era, PartitionResult, verify_partition
+from workbench.inspection.verify.remote import verify_remote
+from workbench.inspection.verify.segments.segment import collect
+from workbench.inspection.verify.shutdown_state import ShutdownState
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a log directory says of its partitions.
+
+    Attributes:
+        shutdown: how its broker stopped.
+        era: what the directories of partitions should hold.
+        cleaned: the partitions that the cleaner's checkpoint names.
+    """
+
+    shutdown: ShutdownState
+    era: Era
+    cleaned: frozenset[TopicPartition]
+
+    @classmethod
+    def of(cls, shutdown: ShutdownState, era: Era, checkpoints: Checkpoints) -> "Surroundings":
+        """Return what a log directory says, by its checkpoints too."""
+        cleaned = checkpoints.get(names.CLEANER_OFFSETS)
+        return cls(shutdown, era, frozenset(() if cleaned is None else cleaned.offsets))
+
+    def around(self, partitions: Iterable[DiskPartition]) -> "Surroundings":
+        """Return the same without what it says of other partitions."""
+        chosen = {TopicPartition(each.topic, each.partition) for each in partitions}
+        points = self.shutdown.recovery_points
+        shutdown = replace(
+            self.shutdown, recovery_points={each: points[each] for each in chosen & points.keys()}
+        )
+        return replace(self, shutdown=shutdown, cleaned=self.cleaned & chosen)
+
+
+def verify_logs(
+    partitions: Iterable[DiskPartition],
+    surroundings: Surroundings,
+    *,
+    deep: bool = True,
+    advance: Advance | None = None,
+    workers: int = 1,
+    told: Collection[Finding] = (),
+) -> Iterator[tuple[DiskPartition, PartitionResult]]:
+    """Yield the partitions of one log directory, and what was found in each.
+
+    Args:
+        partitions: those marked for deletion are checked only where they were opened alone.
+        surroundings: what the log directory says of them.
+        deep, advance, workers: see `verify_partitions`.
+        told: findings about remote segments that came before: they are not told again.
+    """
+    seen = {*told}
+    in_use = surroundings.shutdown.stop == "running"
+    for each in partitions:
+        if each.kind == "delete" and not each.is_alone:
+            continue
+        if each.only is not None:
+            alone: list[Finding] = []
+            collect(
+                verify_single_file(
+                    each, each.only, surroundings.shutdown, deep=deep, workers=workers
+                ),
+                alone,
+            )
+            yield each, PartitionResult(alone, None)
+            continue
+        check = partial(
+            verify_partition,
+            situation=surroundings.shutdown,
+            era=surroundings.era,
+            is_cleaned=TopicPartition(each.topic, each.partition) in surroundings.cleaned,
+            advance=advance,
+            workers=workers,
+        )
+        result = check_twice(each, check, deep=deep, is_running=in_use)
+        if each.remote is not None:
+            remote: list[Finding] = []
+            collect(verify_remote(each, each.remote, deep=deep), remote)
+            remote = [finding for finding in dict.fromkeys(remote) if finding not in seen]
+            seen.update(remote)  # the metadata topic is about many partitions
+            result = replace(result, findings=[*result.findings, *remote])
+        yield each, result
