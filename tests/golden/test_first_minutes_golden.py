@@ -95,12 +95,30 @@ def test_a_log_that_knows_no_leader_epoch_costs_what_the_tier_has(
                 path.unlink()
         minutes = open_log_directory(data).preflight(configs, now=1, kafka="4.2.0").first_minutes
         assert minutes is not None
-        found = {each.topic: each for each in minutes.tiers}
+        found = {each.topic: each for each in minutes.tiers if not each.rule}
         assert found.keys() == ({"tier-local", "tier-txn"} if is_damaged else set())
     lost = found["tier-local"]
     assert (lost.segments, lost.first_offset, lost.last_offset) == (len(copies), 0, active - 1)
     assert "no leader epochs" in lost.reason
     assert found["tier-txn"].reason == "its log is made empty"
+
+
+def test_remote_retention_deletes_by_age_and_by_size(golden: Callable[[str], Case]) -> None:
+    """As Kafka's rule has it; a real 3.9.1 deleted what it counted twice after its start, too."""
+    case = golden("4.2.0-tiered")
+    logs = open_log_directory(case.directory("data"))
+    configs = {**_configs(case, logs), "tier-local:retention.ms": "1000"}
+    files = sorted(case.directory("data").parent.glob("tier/tier-local-0-*/*.log"))
+    copies = [next(iter(open_log_directory(file).values())).segments[0] for file in files]
+    newest = [int(each.batches.rows["max_timestamp"].max()) for each in copies]
+    now = newest[1] + 1000
+    minutes = logs.preflight(configs, now=now, kafka="4.2.0").first_minutes
+    assert minutes is not None
+    by_age, by_size = minutes.tiers[::-1]
+    assert (by_age.rule, by_age.segments) == ("retention.ms", 2)
+    assert by_age.last_offset == int(files[2].name[:20]) - 1
+    assert (by_size.topic, by_size.segments) == ("tier-expire", 0)
+    assert "1 segment, up to offset 99, if the broker counts local" in by_size.reason
 
 
 def _open_records(partition: DiskPartition) -> int:
