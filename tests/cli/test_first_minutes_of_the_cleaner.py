@@ -43,10 +43,10 @@ def _time(at: int) -> int:
     return _LONG_AGO + 10_000 * at if at < 40 else _NOW - (60 - at) * 20_000
 
 
-def _preflight(data: Path, policy_of_b: str, **more: str) -> Preflight:
+def _preflight(data: Path, policy_of_b: str, kafka: str = "4.3", **more: str) -> Preflight:
     given = {f"{topic}:{name}": value for topic in "ab" for name, value in _CONFIG.items()}
     given |= {"b:cleanup.policy": policy_of_b, "b:retention.ms": "-1"} | more
-    return wb.open_log_directory(data).preflight(given, kafka="4.3", now=_NOW)
+    return wb.open_log_directory(data).preflight(given, kafka=kafka, now=_NOW)
 
 
 def _passes(found: Preflight) -> dict[str, LogPass]:
@@ -58,6 +58,12 @@ def test_the_dirtiest_log_is_cleaned_before_retention_asks(data: Path) -> None:
     passes = _passes(_preflight(data, "delete"))
     assert {what: each.records for what, each in passes.items()} == {"compaction": 50}
     assert passes["compaction"].log_start_offset == 0
+
+
+def test_before_3_1_every_log_is_cleaned_before_retention_asks(data: Path) -> None:
+    """As real brokers of 1.1.1, 2.4.1 and 2.8.2 did with two logs that were as dirty."""
+    passes = _passes(_preflight(data, "compact", kafka="2.8"))
+    assert {what: each.records for what, each in passes.items()} == {"compaction": 50}
 
 
 def test_of_logs_that_are_as_dirty_either_may_be_cleaned_before(data: Path) -> None:

@@ -405,7 +405,8 @@ def _fate(
 ) -> tuple[PartitionFate, list[RuleRow], int]:
     """Let retention and cleaning work on a log; also return what `LogsOutcome.dropped_below` has.
 
-    The cleaner cleans the dirtiest log, then deletes segments of all compacted ones, and so on.
+    The cleaner cleans the dirtiest log, then deletes segments of all compacted ones, and so on. As
+    long as their high watermarks are not known, it deletes none.
     """
     name = log.topic_partition
     policy = policy_of(dry, name)
@@ -413,9 +414,10 @@ def _fate(
     sizes = {segment.base_offset: segment.size for segment in log.segments}
     cleaned = _Cleaned()
     place = _place(dry, log) if policy.is_compacted and _deletes(rows) else None
-    if place is None or place.place > 1:
+    at_load = dry.settings.rules.cleans_at_load
+    if place is None or (place.place > 1 and not at_load):
         pass
-    elif not place.tied and sum(sizes.values()) <= _CLEANED_FIRST:
+    elif (at_load or not place.tied) and sum(sizes.values()) <= _CLEANED_FIRST:
         cleaned = _clean(dry, log, policy, end, writes=True)
         rows = explain_retention(log.retention_state(), policy.source)
     else:
