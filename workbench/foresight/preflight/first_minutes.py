@@ -4,7 +4,7 @@ Kafka: LogManager.cleanupLogs, LogCleaner.cleanFilthiestLog,
 GroupCoordinatorShard.cleanupGroupMetadata (4.2)
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from workbench.config.broker_rules import TopicsFrom
@@ -339,7 +339,7 @@ _COORDINATORS: Final = (
         kind="commits-lost",
         emptied="every group whose offsets were there has none, and auto.offset.reset decides "
         "where its consumers begin",
-        shortened="a group whose last commits are truncated goes on at an earlier commit, or has "
+        shortened="a group whose last commits are missing goes on at an earlier commit, or has "
         "none",
         action="Before the consumers start, compare the offsets that are left with those you "
         "expect (kafka-consumer-groups.sh --describe --all-groups), and set them with "
@@ -360,17 +360,23 @@ _COORDINATORS: Final = (
         kind="share-state-lost",
         emptied="share groups whose state was there have no start offset, and their consumers get "
         "no record",
-        shortened="share groups whose last state is truncated deliver records again",
+        shortened="share groups whose last state is missing deliver records again",
         action="After the start, compare with kafka-share-groups.sh --describe --offsets, and set "
         "what is missing with --reset-offsets",
     ),
 )
 
 
-def concerns_of_coordinators(prediction: StartupPrediction) -> Iterator[Concern]:
+def concerns_of_coordinators(
+    prediction: StartupPrediction, missing: Collection[str] = ()
+) -> Iterator[Concern]:
     """Yield which logs of committed offsets and of transactions the start shortens, or makes empty.
 
     Which groups and transactions were in them is in no file then.
+
+    Args:
+        prediction: of the start.
+        missing: names of the logs whose end is missing already.
     """
     if not prediction.starts:
         return
@@ -382,7 +388,7 @@ def concerns_of_coordinators(prediction: StartupPrediction) -> Iterator[Concern]
         shorter = [
             row.name
             for row in prediction
-            if row.bytes_cut and row.name.startswith(f"{each.topic}-")
+            if (row.bytes_cut or row.name in missing) and row.name.startswith(f"{each.topic}-")
         ]
         texts = []
         if empty:

@@ -4,7 +4,7 @@ Every verdict follows from `predict_startup`, the one judge of starts.
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -90,16 +90,17 @@ def judge_preflight(
     node = KnownTopics(node_id_of(listing.roots), cluster)
     missing = _missing(listing, prediction, node, known)
     topics = tuple(_topics(_replicas(listing, prediction, known, minutes, missing)))
+    shorter = dict(_shorter_logs(listing, prediction))
     concerns = [
         *_of_directories(listing, prediction, missing, node.lost_directories(listing.roots)),
         *_of_topics(prediction, topics_known=known.is_complete),
         *_of_zookeeper(listing, prediction),
         *_of_shutdown(prediction, recovery),
         *_of_logs(prediction),
-        *_of_shorter_logs(listing, prediction),
+        *_of_shorter_logs(shorter),
         *_of_followers(listing, prediction, node),
         *concerns_of_producers(listing, prediction, prediction.broker),
-        *concerns_of_coordinators(prediction),
+        *concerns_of_coordinators(prediction, shorter),
         *concerns_of_first_minutes(minutes, prediction.broker),
         *concerns_of_version(listing, prediction.broker, shown, cluster),
     ]
@@ -570,17 +571,22 @@ def _with_high_watermarks(
             yield row, where, known[row.directory].get(where)
 
 
-def _of_shorter_logs(listing: Listing, prediction: StartupPrediction) -> Iterator[Concern]:
-    """Yield the logs that end below their checkpointed high watermark, whatever the start does."""
-    found = []
+def _shorter_logs(listing: Listing, prediction: StartupPrediction) -> Iterator[tuple[str, str]]:
+    """Yield the logs that end below their checkpointed high watermark, whatever the start does.
+
+    Each with its ends, as text.
+    """
     for row, _, high in _with_high_watermarks(listing, prediction):
         end = row.log_end_offset
         if not row.bytes_cut and high is not None and end is not None and end < high:
-            found.append(f"{row.name} (ends at {end}, high watermark {high})")
-    if found:
+            yield row.name, f"{row.name} (ends at {end}, high watermark {high})"
+
+
+def _of_shorter_logs(shorter: Mapping[str, str]) -> Iterator[Concern]:
+    if shorter:
         what = (
             "logs end below their checkpointed high watermark, so committed records are missing "
-            f"already, and the next ones get their offsets: {named_or_more(found)}"
+            f"already, and the next ones get their offsets: {named_or_more([*shorter.values()])}"
         )
         action = "Replace these logs by those of another replica, or of a backup"
         yield Concern("shorter", "warning", what, action)

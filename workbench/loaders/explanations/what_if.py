@@ -373,14 +373,19 @@ def logs_outcome(
         if not dry.meant.rules.marks_uncleanable:
             end = end_of_cleaner(dry, order_of_cleaning(dry, began), began)
         verdicts, below = {}, {}
-        for name, log in sorted(dry.logs.items(), key=lambda item: not item[1].config.compact):
-            if log.directory not in folders:
-                continue
+        compacted, others = [], []
+        for item in dry.logs.items():
+            if item[1].directory in folders:
+                (compacted if item[1].context.config.compact else others).append(item)
+        dirty = len(compacted)
+        for number, (name, log) in enumerate([*compacted, *others]):
             progress()
-            if not log.config.compact:
+            if number == dirty:
                 dry.clock.set(now)
             try:
-                fate, rows, below[name.topic, name.partition] = _fate(dry, log, end)
+                fate, rows, below[name.topic, name.partition] = _fate(
+                    dry, log, began if number < dirty else now, end
+                )
             except (WorkbenchError, OSError) as error:  # the log has changed since it was loaded
                 fates.append(_failed(dry, name, error))
             else:
@@ -401,7 +406,7 @@ def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFa
 
 
 def _fate(
-    dry: DryLogs, log: Log, end: CleanerEnd | None
+    dry: DryLogs, log: Log, now: int, end: CleanerEnd | None
 ) -> tuple[PartitionFate, list[RuleRow], int]:
     """Let retention and cleaning work on a log; also return what `LogsOutcome.dropped_below` has.
 
@@ -411,14 +416,15 @@ def _fate(
     name = log.topic_partition
     policy = policy_of(dry, name)
     rows = explain_retention(log.retention_state(), policy.source)
-    sizes = {segment.base_offset: segment.size for segment in log.segments}
-    cleaned = _Cleaned()
-    place = _place(dry, log) if policy.is_compacted and _deletes(rows) else None
+    sizes = left = {segment.base_offset: segment.size for segment in log.segments}
+    cleaned = _NOT_CLEANED
+    place = _place(dry, log, now) if policy.is_compacted and _deletes(rows) else None
     at_load = dry.settings.rules.cleans_at_load
     if place is None or (place.place > 1 and not at_load):
         pass
     elif (at_load or not place.tied) and sum(sizes.values()) <= _CLEANED_FIRST:
-        cleaned = _clean(dry, log, policy, end, writes=True)
+        cleaned = _clean(dry, log, policy, now, end, writes=True)
+        left = {segment.base_offset: segment.size for segment in log.segments}
         rows = explain_retention(log.retention_state(), policy.source)
     else:
         rows = [
@@ -427,61 +433,71 @@ def _fate(
         ]
     rows = [row._replace(topic=name.topic, partition=name.partition) for row in rows]
     deleted = [verdict.segment for verdict in log.delete_old_segments() if verdict.is_deleted]
-    deleted_bytes = sum(segment.size for segment in deleted)
+    gone = [segment.base_offset for segment in deleted]
     for segment in deleted:  # their removal is delayed, and nothing here waits for it
         segment.close_handlers()
     if policy.is_compacted and not cleaned.why:
-        cleaned = _clean(dry, log, policy, end)
+        cleaned = _clean(dry, log, policy, now, end)
     fate = PartitionFate(
         name.topic,
         name.partition,
         policy.text or "delete",
         size=sum(sizes.values()),
-        deleted_bytes=deleted_bytes,
+        deleted_bytes=sum(left[base] for base in gone),
         compacted_bytes=cleaned.saved,
         segments=len(sizes),
-        deleted_segments=len(deleted),
+        deleted_segments=len(gone),
         dropped_records=len(cleaned.dropped),
         log_start_offset=log.log_start_offset,
-        retention=why_retained(rows, sizes) if log.config.delete or deleted else "",
+        retention=why_retained(rows, sizes) if log.config.delete or gone else "",
         cleaning=cleaned.why,
         high_watermark=str(high) if (high := dry.high_watermarks[name]).is_assumed else "",
     )
-    return fate, rows, int((cleaned.dropped < log.log_start_offset).sum())
+    below = 0 if place is None else int((cleaned.dropped < log.log_start_offset).sum())
+    return fate, rows, below
 
 
 def _deletes(rows: Iterable[RuleRow]) -> bool:
-    return any(row.verdict == "deleted" and row.rule != LOG_START for row in rows)
+    return "deleted" in [row.verdict for row in rows if row.rule != LOG_START]
 
 
-def _place(dry: DryLogs, log: Log) -> CleaningPlace | None:
+def _place(dry: DryLogs, log: Log, now: int) -> CleaningPlace | None:
     """Return where a log is in the order of cleaning; None: it is not cleaned."""
     if not dry.settings.broker.log_cleaner_enable:
         return None
-    return place_of(log.topic_partition, order_of_cleaning(dry, dry.clock.now()))
+    return place_of(log.topic_partition, order_of_cleaning(dry, now))
 
 
 class _Cleaned(NamedTuple):
     """What a cleaning saves: bytes; the offsets of the records that it drops; and why, or why not.
 
-    It is empty before the log was judged.
+    The text is empty before the log was judged.
     """
 
-    saved: int = 0
-    dropped: Longs = np.empty(0, np.int64)
-    why: str = ""
+    saved: int
+    dropped: Longs
+    why: str
+
+
+_NOTHING: Final[Longs] = np.empty(0, np.int64)
+_NOT_CLEANED: Final = _Cleaned(0, _NOTHING, "")
 
 
 def _clean(
-    dry: DryLogs, log: Log, policy: Policy, cleaner_end: CleanerEnd | None, *, writes: bool = False
+    dry: DryLogs,
+    log: Log,
+    policy: Policy,
+    now: int,
+    cleaner_end: CleanerEnd | None,
+    *,
+    writes: bool = False,
 ) -> _Cleaned:
     """Return what cleaning saves, if the log is due; ``writes`` lets the log change."""
-    now = dry.clock.now()
     found = dirt_of(dry, log, now)
     if isinstance(found, str):
         rows = explain_uncleanable(dry.settings.broker, policy, found, dry.meant.rules)
-        return _Cleaned(why=cleaning_conclusion(rows))
-    cleaned = _Cleaned()
+        return _Cleaned(0, _NOTHING, cleaning_conclusion(rows))
+    cleaned = _NOT_CLEANED
     problem: str | None = None
     is_due = found.is_cleanable and dry.settings.broker.log_cleaner_enable
     ended = cleaner_end.reason_for(found) if cleaner_end is not None and is_due else ""
@@ -500,7 +516,7 @@ def _clean(
         else:
             batches, decisions = cleaning.decisions.batches, cleaning.decisions
             saved = int((batches["size"] - batches["new_size"]).sum())
-            cleaned = _Cleaned(saved, decisions.offsets[~decisions.is_kept])
+            cleaned = _Cleaned(saved, decisions.offsets[~decisions.is_kept], "")
     rows = explain_cleaning(
         found,
         dry.cleaner_offsets.get(log.topic_partition),
