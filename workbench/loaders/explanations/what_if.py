@@ -373,7 +373,8 @@ def logs_outcome(
         if not dry.meant.rules.marks_uncleanable:
             end = end_of_cleaner(dry, order_of_cleaning(dry, began), began)
         verdicts, below = {}, {}
-        compacted, others = [], []
+        compacted: list[tuple[TopicPartition, Log]] = []
+        others: list[tuple[TopicPartition, Log]] = []
         for item in dry.logs.items():
             if item[1].directory in folders:
                 (compacted if item[1].context.config.compact else others).append(item)
