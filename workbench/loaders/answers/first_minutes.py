@@ -134,7 +134,10 @@ def first_minutes(
     assumed = {each for each in topics if not settings.knows(each, "cleanup.policy")}
     expires_at = now + settings.broker.offsets_retention_check_interval_ms
     ends = _ends(prediction, logs, passes)
-    lost = tuple(tier_losses(listing, settings, prediction, ends.keys(), now))
+    starts: dict[TopicPartition, int] = {}
+    lost = tuple(tier_losses(listing, settings, prediction, ends.keys(), now, starts))
+    for where, begin in starts.items():
+        ends[where] = ends[where]._replace(start=min(ends[where].start, begin))
     for each in lost:
         if each.rule and each.segments:
             where = TopicPartition(each.topic, each.partition)

@@ -35,6 +35,7 @@ def tier_losses(
     prediction: StartupPrediction,
     served: Collection[TopicPartition],
     now: int,
+    starts: dict[TopicPartition, int],
 ) -> Iterator[TierLoss]:
     """Yield what the tier loses of each partition, as far as `__remote_log_metadata` is here.
 
@@ -44,6 +45,9 @@ def tier_losses(
         prediction: of the start.
         served: the partitions that have a log then, perhaps one that is made.
         now: ms; when the pass begins, which is when the broker starts.
+        starts: gets the log start offset of each partition that begins in the tier.
+
+    Kafka: RemoteLogManager.RLMTask.maybeUpdateLogStartOffsetOnBecomingLeader (4.2)
     """
     wanted = {where for where in served if settings.config_of(where.topic).remote_storage_enable}
     if not wanted or not settings.rules.has_remote_tier:
@@ -76,6 +80,8 @@ def tier_losses(
         ]
         if not lost:
             if there and disk is not None:
+                begin = min(each.start_offset for each in there)
+                starts[where] = max(begin, disk.checkpoint_start or 0)
                 config = settings.config_of(where.topic)
                 yield from _retained(where, config, there, disk.segments, now)
             continue
