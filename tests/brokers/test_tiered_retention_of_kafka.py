@@ -6,6 +6,7 @@ waits; a start with short intervals deletes the local ones.
 
 import shutil
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -59,16 +60,17 @@ def _tier(folder: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _fill(broker: Broker) -> None:
+def _fill(broker: Broker, topics: Mapping[str, Mapping[str, str]] = TOPICS, young: int = 0) -> None:
+    """Write every topic; the last ``young`` records, and those of topic `young`, are of today."""
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    wanted = [NewTopic(name, 1, 1, config=dict(config)) for name, config in TOPICS.items()]
+    wanted = [NewTopic(name, 1, 1, config=dict(config)) for name, config in topics.items()]
     for made in admin.create_topics(wanted).values():
         made.result()
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     now = int(time.time() * 1000)
     for number in range(RECORDS):
-        for topic in TOPICS:
-            at = now if topic == "young" else LONG_AGO
+        for topic in topics:
+            at = now if topic == "young" or number >= RECORDS - young else LONG_AGO
             producer.produce(topic, b"%060d" % number, timestamp=at + 10_000 * number)
         producer.flush(HANGS_AFTER_S)
 
@@ -85,9 +87,9 @@ def _size(folder: Path, topic: str, base: int) -> int:
     return (folder / f"{topic}-0" / f"{base:020}.log").stat().st_size
 
 
-def _copied(tier: Path) -> dict[str, int]:
+def _copied(tier: Path, topics: Iterable[str] = TOPICS) -> dict[str, int]:
     """Return how many segments of each topic the tier has."""
-    return {topic: len(list(tier.glob(f"**/{topic}-0-*/*.log"))) for topic in TOPICS}
+    return {topic: len(list(tier.glob(f"**/{topic}-0-*/*.log"))) for topic in topics}
 
 
 @pytest.mark.broker
@@ -154,3 +156,38 @@ def test_the_tier_loses_what_a_preflight_said(tmp_path: Path) -> None:
         time.sleep(5)  # two more checks
         copied = _copied(tmp_path / "tier")
     assert all(copied[topic] >= count for topic, count in wanted.items() if topic not in lost)
+
+
+@pytest.mark.broker
+@pytest.mark.slow
+@pytest.mark.long
+def test_remote_retention_deletes_what_a_preflight_said(tmp_path: Path) -> None:
+    """It may count local segments twice by `retention.bytes`, until it knows what the tier has."""
+    own = {"remote.storage.enable": "true", "segment.ms": "1000"}
+    topics = {
+        "by-age": own | {"retention.bytes": "-1"}, "by-size": own | {"retention.ms": "-1"},
+    }  # fmt: skip
+    unlimited = {"log.retention.ms": "-1"}
+    broker = Broker(VERSION, tmp_path, SETTINGS | _QUIET | _tier(tmp_path) | unlimited)
+    with broker:
+        _fill(broker, topics, young=2)
+        wanted = dict.fromkeys(topics, RECORDS - 1)
+        wait_until(lambda: _copied(tmp_path / "tier", topics) == wanted)
+    size = _size(broker.data, "by-size", 0)
+    limits = {"log.retention.ms": str(DAY), "log.retention.bytes": str(size * (RECORDS - 3))}
+    found = wb.open_log_directory(broker.data).preflight(limits)
+    assert found.first_minutes is not None
+    told = {each.topic: each for each in found.first_minutes.tiers}
+    assert {topic: (each.rule, each.segments) for topic, each in told.items()} == {
+        "by-age": ("retention.ms", RECORDS - 2), "by-size": ("retention.bytes", 3),
+    }  # fmt: skip
+    assert (
+        f", {RECORDS - 4} more segments, up to offset {RECORDS - 2}, if" in told["by-size"].reason
+    )
+    assert "tier-retention" in {each.kind for each in found.concerns}
+    broker.settings |= limits  # retention on the disk still waits
+    starts = {RECORDS - 2}, {3, RECORDS - 1}
+    with broker:
+        wait_until(lambda: all(
+            log.start in each for log, each in zip(left(broker).values(), starts, strict=True)
+        ))  # fmt: skip

@@ -10,7 +10,7 @@ from tests.field.cases import open_field_case
 from tests.golden.cases import Case
 from tests.startup.damages import open_base
 from workbench.config.removed_configs import removed_in
-from workbench.files.names import CLEAN_SHUTDOWN
+from workbench.files.names import CLEAN_SHUTDOWN, HIGH_WATERMARKS
 from workbench.foresight.preflight.concerns import concerns_of_version
 from workbench.foresight.preflight.results import Preflight
 from workbench.inspection.broker_version import MeantBroker
@@ -434,3 +434,16 @@ def test_a_log_that_ends_below_its_high_watermark_is_named(plain: Path) -> None:
     (plain / "orders-0" / f"{0:020d}.log").write_bytes(b"")
     found = open_log_directory(plain).preflight(now=int(stop_of(plain)))
     assert "orders-0 (ends at 0, high watermark " in _what(found, "shorter")
+
+
+def test_commits_that_are_missing_already_are_told(plain: Path) -> None:
+    """As a real 4.4.0 and 3.6.2 had no commit of a group then, after a clean shutdown too."""
+    name = "__consumer_offsets-0"
+    folder = plain / name
+    shutil.copytree(plain / "stock-0", folder)
+    (folder / "partition.metadata").unlink()
+    end = open_log_directory(plain)[name].log_end_offset
+    (plain / HIGH_WATERMARKS).write_text(f"0\n1\n__consumer_offsets 0 {end + 5}\n")
+    found = open_log_directory(plain).preflight(now=int(stop_of(plain)), kafka="2.8")
+    (concern,) = (each for each in found.concerns if each.kind == "commits-lost")
+    assert concern.what.startswith(f"{name} ends earlier: a group whose last commits are missing")

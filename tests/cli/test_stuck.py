@@ -6,8 +6,9 @@ import pytest
 
 import workbench as wb
 from tests.cli.program import run
-from tests.coordinator.writing import CoordinatorLog, commit
+from tests.coordinator.writing import TIME, CoordinatorLog, commit, group
 from tests.golden.cases import Case
+from workbench.coordinator.groups.group_explanation import STARTS_OVER
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
 
@@ -131,3 +132,30 @@ def test_groups_that_consumed_all_and_start_over_are_named(golden: Golden) -> No
     assert outcome.code == 0
     said = "nothing is stuck; app-closed consumed every record, and nevertheless may start over"
     assert outcome.out.splitlines()[-1] == said
+
+
+@pytest.mark.parametrize(
+    ("kafka", "days", "starts_over"),
+    [("1.1", 2, True), ("2.0", 2, False), ("2.2", 8, False), ("2.4", 8, True), ("2.8", 8, False)],
+)
+def test_the_named_version_decides_what_has_expired(
+    tmp_path: Path, kafka: str, days: int, *, starts_over: bool
+) -> None:
+    """1.1 keeps offsets for a day; 2.4 counts from the commit, not since the group is empty."""
+    now = TIME + days * 24 * HOUR
+    with LogManager([tmp_path / "data"], clock=ManualClock(TIME)) as manager:
+        manager.get_or_create_log("f-0").append([(TIME, b"k", b"v")] * 100)
+    written = CoordinatorLog(tmp_path / "data")
+    emptied = now if days > 2 else TIME
+    written.append(commit("g", "f", 0, 50), group("g", currentStateTimestamp=emptied))
+    written.write()
+    given = ("--now", str(now), "--kafka", kafka, "--json")
+    (row,) = run("stuck", tmp_path / "data", *given).json["groups"]
+    assert (row["verdict"] == STARTS_OVER) is starts_over
+
+
+def test_without_a_cleaner_nothing_deletes_of_a_compacted_log(held: Path) -> None:
+    options = ("--set", f"orders:retention.ms={HOUR}", "--now", str(10 * HOUR), "--set")
+    policy = ("orders:cleanup.policy=compact,delete", "--set", "log.cleaner.enable=false")
+    rows = run("stuck", held, *options, *policy, "--json").json["stuck"]
+    assert "not deleted" not in {row["what"] for row in rows}

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.coordinator.writing import TIME, CoordinatorLog, commit
 from tests.golden.cases import Case, names
+from workbench.coordinator.offsets.positions import LogPositions
+from workbench.files.names import TopicPartition
 from workbench.foresight.preflight.first_minutes import TierLoss
+from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.partition import DiskPartition
 from workbench.log_directory import LogDirectory, open_log_directory
 
@@ -95,12 +99,30 @@ def test_a_log_that_knows_no_leader_epoch_costs_what_the_tier_has(
                 path.unlink()
         minutes = open_log_directory(data).preflight(configs, now=1, kafka="4.2.0").first_minutes
         assert minutes is not None
-        found = {each.topic: each for each in minutes.tiers}
+        found = {each.topic: each for each in minutes.tiers if not each.rule}
         assert found.keys() == ({"tier-local", "tier-txn"} if is_damaged else set())
     lost = found["tier-local"]
     assert (lost.segments, lost.first_offset, lost.last_offset) == (len(copies), 0, active - 1)
     assert "no leader epochs" in lost.reason
     assert found["tier-txn"].reason == "its log is made empty"
+
+
+def test_remote_retention_deletes_by_age_and_by_size(golden: Callable[[str], Case]) -> None:
+    """As Kafka's rule has it; a real 3.9.1 deleted what it counted twice after its start, too."""
+    case = golden("4.2.0-tiered")
+    logs = open_log_directory(case.directory("data"))
+    configs = {**_configs(case, logs), "tier-local:retention.ms": "1000"}
+    files = sorted(case.directory("data").parent.glob("tier/tier-local-0-*/*.log"))
+    copies = [next(iter(open_log_directory(file).values())).segments[0] for file in files]
+    newest = [int(each.batches.rows["max_timestamp"].max()) for each in copies]
+    now = newest[1] + 1000
+    minutes = logs.preflight(configs, now=now, kafka="4.2.0").first_minutes
+    assert minutes is not None
+    by_age, by_size = minutes.tiers[::-1]
+    assert (by_age.rule, by_age.segments) == ("retention.ms", 2)
+    assert by_age.last_offset == int(files[2].name[:20]) - 1
+    assert (by_size.topic, by_size.segments) == ("tier-expire", 0)
+    assert "1 segment, up to offset 99, if the broker counts local" in by_size.reason
 
 
 def _open_records(partition: DiskPartition) -> int:
@@ -175,3 +197,32 @@ def test_the_cleaner_of_0_8_2_ends_at_a_record_without_key(
         logs.keys() - passes.keys() - {name for name in logs if name in tied} - {"c-nullkeys-0"}
     )
     assert [each.kind for each in found.concerns].count("cleaner-ends") == 1
+
+
+def test_groups_in_the_remote_part_of_a_log_go_on(
+    golden: Callable[[str], Case], tmp_path: Path
+) -> None:
+    """The broker's checkpoint has where its logs began: with a tier, it alone decides."""
+    data = tmp_path / "data"
+    shutil.copytree(golden("4.2.0-tiered").directory("data"), data)
+    starts = {"tier-local": 0, "tier-txn": 0, "tier-expire": 48, "tier-deleted": 60}
+    written = CoordinatorLog(data)
+    written.append(*(commit("g", topic, 0, 30) for topic in starts))
+    written.write()
+    shutil.copy(data / "tier-txn-0" / "partition.metadata", data / written.name)
+    logs = open_log_directory(data)
+    configs = _configs(golden("4.2.0-tiered"), logs)
+    minutes = logs.preflight(configs, now=TIME, kafka="4.2.0").first_minutes
+    assert minutes is not None
+    found = {each.topic: (each.state, each.earliest) for each in minutes.restarts}
+    assert found == {
+        topic: ("below the start", start) for topic, start in starts.items() if start > 30
+    }
+    positions = LogPositions(logs.listing)
+    positions.cluster = StoredCluster()
+    tiered = {"remote.storage.enable": "true"}
+    positions.cluster.configs.topics.update((topic, tiered) for topic in starts)
+    for topic, start in starts.items():
+        log = positions.log(TopicPartition(topic, 0))
+        assert log is not None
+        assert log.log_start_offset == start

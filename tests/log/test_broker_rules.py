@@ -55,6 +55,7 @@ CHANGES = [
     ("unpacks", "0.8.2.2", True, "0.9.0.1", False),
     ("has_min_lag", "0.10.0.1", False, "0.10.1.1", True),
     ("has_max_lag", "2.2.2", False, "2.3.1", True),
+    ("cleans_at_load", "3.0.2", True, "3.1.2", False),
     ("marks_uncleanable", "2.0.1", False, "2.1.1", True),
     ("newest_magic", "0.9.0.1", 0, "0.10.0.1", 1),
     ("newest_magic", "0.10.2.2", 1, "0.11.0.3", 2),

@@ -372,3 +372,16 @@ def test_a_level_that_no_version_knows_is_refused(tmp_path: Path) -> None:
     shown = predict_startup([root / "d1", root / "d2"], consumers=False)
     assert shown.broker.version == "4.4"
     assert "metadata.version up to 33, of 4.4" in shown.broker.reason
+
+
+@pytest.mark.parametrize("version", ["3.6.2", "4.3.1"])
+def test_a_log_that_another_node_may_lead_follows_it(version: str, tmp_path: Path) -> None:
+    """Node 2 leads "away"; a real node 2 was truncated as node 1 came back from an older copy."""
+    data, _ = open_behind(version, tmp_path)
+    found = open_log_directory(data).preflight(now=1, kafka=version)
+    (concern,) = (each for each in found.concerns if each.kind == "follows")
+    assert concern.severity == "info"
+    assert "lead away-0, or" in concern.what
+    assert concern.what.endswith(
+        "Above their checkpointed high watermarks are away-0 (1 offset from 9)"
+    )

@@ -273,6 +273,14 @@ class BrokerRules(NamedTuple):
         ),
     ]
     has_max_lag: Annotated[bool, _since("2.3", "`max.compaction.lag.ms` exists")]
+    cleans_at_load: Annotated[
+        bool,
+        _until(
+            "3.1",
+            "after a start the cleaner does not wait for high watermarks: it cleans each log that "
+            "is due before retention deletes segments of compacted logs",
+        ),
+    ]
     marks_uncleanable: Annotated[
         bool, _since("2.1", "a log that fails is left alone; before, the thread ends")
     ]

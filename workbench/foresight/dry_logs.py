@@ -180,4 +180,6 @@ class DryLogs:
         if self.is_compacted(partition) and not log.config.compact:
             policy = ("compact", CLEANER_OFFSETS)
             log.update_config(log.config.replaced({"cleanup.policy": policy}))
+        if not self.settings.broker.log_cleaner_enable:
+            log.context.is_retained = not log.config.compact
         self.logs[partition] = log

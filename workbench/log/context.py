@@ -43,6 +43,7 @@ class LogContext(Reporter):
         metrics: the metrics; the logs of a manager share them.
         rules: how brokers of the version that is assumed behave.
         record_rules: what the configuration asks of records.
+        is_retained: whether retention works on the log; without a cleaner, not if it is compacted.
     """
 
     directory: str
@@ -59,6 +60,7 @@ class LogContext(Reporter):
     metrics: LogMetrics = field(default_factory=LogMetrics)
     rules: BrokerRules = MODELED_RULES
     record_rules: RecordRules = field(init=False)
+    is_retained: bool = True
 
     def __post_init__(self) -> None:
         self.record_rules = record_rules(self.config)

@@ -50,6 +50,7 @@ class LogState(NamedTuple):
         rules: how brokers of the version that is assumed behave.
         highest_remote_offset: the last offset that the remote tier has, -1 for none; None: there is
             no tier. With one, only what it has is deleted, and the log start offset stays.
+        is_retained: see `LogContext`.
     """
 
     segments: list[LogSegment]
@@ -60,6 +61,7 @@ class LogState(NamedTuple):
     now: int
     rules: BrokerRules = MODELED_RULES
     highest_remote_offset: int | None = None
+    is_retained: bool = True
 
     @property
     def is_tiered(self) -> bool:
@@ -112,7 +114,7 @@ def all_verdicts(state: LogState) -> list[RetentionVerdict]:
     Kafka: UnifiedLog.deleteOldSegments (4.2)
     """
     verdicts: list[RetentionVerdict] = []
-    for rule in rules_for(state.config, state.rules):
+    for rule in rules_for(state.config, state.rules) if state.is_retained else ():
         found = rule(state)
         verdicts += found
         gone = [verdict.segment for verdict in found if verdict.is_deleted]

@@ -21,7 +21,9 @@ def delete_old_segments(log: BaseLog) -> list[RetentionVerdict]:
 
     Kafka: UnifiedLog.deleteOldSegments (4.2)
     """
-    verdicts = []
+    verdicts: list[RetentionVerdict] = []
+    if not log.context.is_retained:
+        return verdicts
     for rule in rules_for(log.context.config, log.context.rules):
         verdicts += _delete_by(log, rule)
     return verdicts
@@ -38,6 +40,7 @@ def retention_state(log: BaseLog) -> LogState:
         log.context.clock.now(),
         log.context.rules,
         log.highest_remote_offset,
+        log.context.is_retained,
     )
 
 

@@ -59,7 +59,7 @@ def command(
     rows = stuck_rows(logs.listing, config, now=now, window_ms=window_ms, kafka=kafka)
     found = chosen_rows(rows, logs.listing, topics, partitions)
     found.sort(key=lambda row: -row.bytes)
-    lags = lags_at(logs.listing, config, now=now, window_ms=window_ms)
+    lags = lags_at(logs.listing, config, now=now, window_ms=window_ms, kafka=kafka)
     groups = chosen_rows(lags, logs.listing, topics, partitions)
     if as_json:
         print_json({"stuck": [*map(json_of, found)], "groups": [*map(json_of, groups)]})

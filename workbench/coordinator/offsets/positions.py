@@ -126,13 +126,24 @@ class LogPositions:
 
     def _read(self, where: TopicPartition, partition: DiskPartition) -> LogBounds:
         epochs = partition.leader_epochs
+        start = partition.log_start_offset
+        if partition.remote is None and self._is_tiered(where.topic):
+            start = min(start, partition.checkpoint_start or 0)
         return LogBounds(
-            partition.log_start_offset,
+            start,
             partition.log_end_offset,
             self._high_watermarks.get(where),
             epochs.entries[-1].epoch if epochs is not None and epochs.entries else None,
             partition.topic_id,
         )
+
+    def _is_tiered(self, topic: str) -> bool:
+        """Whether a topic's log begins in the remote tier: then its checkpoint alone says where.
+
+        Kafka: LogLoader.load (3.6 to 4.4)
+        """
+        own = {} if self.cluster is None else self.cluster.configs.topics.get(topic, {})
+        return own.get("remote.storage.enable") == "true"
 
     @cached_property
     def _high_watermarks(self) -> dict[TopicPartition, int]:

@@ -24,6 +24,10 @@ _KAFKA: Final = {
     "local.retention.ms": _BY_TIME,
 }
 _POLICY: Final = "UnifiedLog.deleteOldSegments"
+_NO_CLEANER: Final = (
+    "log.cleaner.enable = false: only the cleaner deletes segments of a topic whose cleanup.policy "
+    "has compact, so nothing is deleted"
+)
 WOULD_BE_DELETED: Final = "on its own, this segment would be deleted"
 """Part of the reason of a segment that is not asked about."""
 
@@ -37,6 +41,8 @@ def explain_retention(state: LogState, policy_source: str) -> list[RuleRow]:
     """
     verdicts = all_verdicts(state)
     rows = [_policy(state, policy_source)]
+    if not state.is_retained:
+        return [*rows, _without_cleaner()]
     gone: set[int] = set()
     by_age = state.size_limit, state.time_limit
     in_force = [LOG_START] if state.rules.deletes_below_start else []
@@ -71,6 +77,11 @@ def _policy(state: LogState, source: str) -> RuleRow:
         return rule_row("cleanup.policy", "allows", policy, "delete", reason, _POLICY)
     reason = f"segments are deleted only below the log start offset ({source})"
     return rule_row("cleanup.policy", "limits", policy, "delete", reason, _POLICY)
+
+
+def _without_cleaner() -> RuleRow:
+    kafka = "LogManager.cleanupLogs"
+    return rule_row("log.cleaner.enable", "blocks", "false", "true", _NO_CLEANER, kafka)
 
 
 def _off(state: LogState, rule: str, gone: set[int]) -> RuleRow:

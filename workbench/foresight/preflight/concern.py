@@ -14,10 +14,11 @@ class Concern:
             "unclean-shutdown", "later-format", "old-format", "removed-config", "changed-default",
             "topics-unknown", "topics-in-zookeeper", "no-migration", "metadata-behind",
             "unserved", "stray", "vanished", "created", "deleted", "undetected",
-            "first-retention", "local-retention", "tier-lost", "first-compaction", "cleaner-ends",
+            "first-retention", "local-retention", "tier-lost", "tier-retention",
+            "first-compaction", "cleaner-ends",
             "transactions", "groups", "commits-lost", "shorter", "truncated", "copy-alone",
             "transactions-lost", "share-state-lost", "unread-format", "producers-forgotten",
-            "unreadable".
+            "unreadable", "follows".
         severity: "error": the node does not start, or topics are not served; "warning": records
             may be lost, or the start is slow; "info".
         what: a sentence.

@@ -4,7 +4,7 @@ Kafka: LogManager.cleanupLogs, LogCleaner.cleanFilthiestLog,
 GroupCoordinatorShard.cleanupGroupMetadata (4.2)
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
 from workbench.config.broker_rules import TopicsFrom
@@ -37,6 +37,7 @@ class LogPass(NamedTuple):
         source: where its value is from, as `config.settings` names it.
         is_own: whether the topic has the value itself, so that no setting of a broker changes it.
         reason: why, with the numbers.
+        is_cleaners: whether the cleaner does it: it also deletes segments of compacted logs.
     """
 
     topic: str
@@ -50,6 +51,7 @@ class LogPass(NamedTuple):
     source: str
     is_own: bool
     reason: str
+    is_cleaners: bool = False
 
 
 class GroupRestart(NamedTuple):
@@ -106,9 +108,10 @@ class TierLoss(NamedTuple):
 
     Attributes:
         topic, partition: the partition.
-        segments: how many remote segments are deleted.
+        segments: how many remote segments are deleted; 0: perhaps some, as the reason says.
         first_offset, last_offset: their offsets, both included.
         reason: why, as a clause.
+        rule: the configuration that decides; empty if none does.
     """
 
     topic: str
@@ -117,6 +120,7 @@ class TierLoss(NamedTuple):
     first_offset: int
     last_offset: int
     reason: str
+    rule: str = ""
 
 
 class FirstMinutes(NamedTuple):
@@ -158,15 +162,19 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
             "remote.log.storage.system.enable=true and the tier's plugin in server.properties"
         )
         yield Concern("local-retention", "info", what)
-    if found.tiers:
-        rows = [
-            f"{each.topic}-{each.partition} ({plural(each.segments, 'segment')}, offsets "
-            f"{each.first_offset} to {each.last_offset}: {each.reason})"
-            for each in found.tiers
-        ]
+    retained = [_tier_loss(each) for each in found.tiers if each.rule]
+    if retained:
+        what = (
+            "remote retention, if the broker leads them, deletes from the remote tier segments of "
+            f"{named_or_more(retained)}; no consumer gets their records then"
+        )
+        action = "To keep what retention deletes from the remote tier, copy it before the start"
+        yield Concern("tier-retention", "warning", what, action)
+    lost = [_tier_loss(each) for each in found.tiers if not each.rule]
+    if lost:
         what = (
             f"the broker, if it leads them, deletes from the remote tier what it has of "
-            f"{named_or_more(rows)}: their leader epochs are older than any that the logs know"
+            f"{named_or_more(lost)}: their leader epochs are older than any that the logs know"
         )
         action = (
             "Copy the remote tier first, and do not start before these logs are back with their "
@@ -201,6 +209,12 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
         )
         yield Concern("transactions", "info", what)
     yield from _groups(found)
+
+
+def _tier_loss(each: TierLoss) -> str:
+    which = f"offsets {each.first_offset} to {each.last_offset}"
+    count = f"{plural(each.segments, 'segment')}, {which}: " if each.segments else ""
+    return f"{each.topic}-{each.partition} ({count}{each.reason})"
 
 
 def _retention(deleted: list[LogPass], found: FirstMinutes, broker: MeantBroker) -> Concern:
@@ -240,16 +254,33 @@ def _prevention(deleted: list[LogPass], broker: MeantBroker) -> str:
         alter += f" (also for {named_or_more(own[1:])})" if own[1:] else ""
         if has_zookeeper:
             steps.append(f"run {alter} before the start")
-        elif has_config("log.initial.task.delay.ms", broker.version):
-            steps.append(
-                "start with log.initial.task.delay.ms=86400000 in server.properties, which puts "
-                f"the first check off by a day, and then run {alter}"
-            )
         else:
-            steps.append(f"in the first 30 seconds after the start, run {alter}")
+            waits = _waits([each for each in deleted if each.is_own], broker)
+            steps.append(f"{waits}run {alter}")
     topic = deleted[0].topic
     save = f"or save the records first: kafka-workbench export DIR {topic}.parquet -t {topic}"
     return f"To keep what retention would delete, {'; '.join(steps)}; {save}"
+
+
+def _waits(deleted: list[LogPass], broker: MeantBroker) -> str:
+    """Return how to start so that retention waits for a command, as the begin of a sentence."""
+    cleaners = sorted({each.topic for each in deleted if each.is_cleaners})
+    is_all = all(each.is_cleaners for each in deleted)
+    has_delay = has_config("log.initial.task.delay.ms", broker.version)
+    settings, effects = [], []
+    if has_delay and not is_all:
+        settings.append("log.initial.task.delay.ms=86400000")
+        effects.append("puts the first check off by a day")
+    if cleaners:
+        settings.append("log.cleaner.enable=false")
+        effects.append(f"keeps the cleaner from deleting segments of {named_or_more(cleaners)}")
+    when = "" if has_delay or is_all else "in the first 30 seconds after the start, "
+    if not settings:
+        return when
+    joined = " and ".join(settings)
+    return (
+        f"start with {joined} in server.properties, which {' and '.join(effects)}, and then {when}"
+    )
 
 
 def _knows_unlimited(rule: str, broker: MeantBroker) -> bool:
@@ -308,7 +339,7 @@ _COORDINATORS: Final = (
         kind="commits-lost",
         emptied="every group whose offsets were there has none, and auto.offset.reset decides "
         "where its consumers begin",
-        shortened="a group whose last commits are truncated goes on at an earlier commit, or has "
+        shortened="a group whose last commits are missing goes on at an earlier commit, or has "
         "none",
         action="Before the consumers start, compare the offsets that are left with those you "
         "expect (kafka-consumer-groups.sh --describe --all-groups), and set them with "
@@ -329,17 +360,23 @@ _COORDINATORS: Final = (
         kind="share-state-lost",
         emptied="share groups whose state was there have no start offset, and their consumers get "
         "no record",
-        shortened="share groups whose last state is truncated deliver records again",
+        shortened="share groups whose last state is missing deliver records again",
         action="After the start, compare with kafka-share-groups.sh --describe --offsets, and set "
         "what is missing with --reset-offsets",
     ),
 )
 
 
-def concerns_of_coordinators(prediction: StartupPrediction) -> Iterator[Concern]:
+def concerns_of_coordinators(
+    prediction: StartupPrediction, missing: Collection[str] = ()
+) -> Iterator[Concern]:
     """Yield which logs of committed offsets and of transactions the start shortens, or makes empty.
 
     Which groups and transactions were in them is in no file then.
+
+    Args:
+        prediction: of the start.
+        missing: names of the logs whose end is missing already.
     """
     if not prediction.starts:
         return
@@ -351,7 +388,7 @@ def concerns_of_coordinators(prediction: StartupPrediction) -> Iterator[Concern]
         shorter = [
             row.name
             for row in prediction
-            if row.bytes_cut and row.name.startswith(f"{each.topic}-")
+            if (row.bytes_cut or row.name in missing) and row.name.startswith(f"{each.topic}-")
         ]
         texts = []
         if empty:

@@ -4,7 +4,7 @@ Every verdict follows from `predict_startup`, the one judge of starts.
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -90,15 +90,17 @@ def judge_preflight(
     node = KnownTopics(node_id_of(listing.roots), cluster)
     missing = _missing(listing, prediction, node, known)
     topics = tuple(_topics(_replicas(listing, prediction, known, minutes, missing)))
+    shorter = dict(_shorter_logs(listing, prediction))
     concerns = [
         *_of_directories(listing, prediction, missing, node.lost_directories(listing.roots)),
         *_of_topics(prediction, topics_known=known.is_complete),
         *_of_zookeeper(listing, prediction),
         *_of_shutdown(prediction, recovery),
         *_of_logs(prediction),
-        *_of_shorter_logs(listing, prediction),
+        *_of_shorter_logs(shorter),
+        *_of_followers(listing, prediction, node),
         *concerns_of_producers(listing, prediction, prediction.broker),
-        *concerns_of_coordinators(prediction),
+        *concerns_of_coordinators(prediction, shorter),
         *concerns_of_first_minutes(minutes, prediction.broker),
         *concerns_of_version(listing, prediction.broker, shown, cluster),
     ]
@@ -437,7 +439,8 @@ def _of_zookeeper(listing: Listing, prediction: StartupPrediction) -> Iterator[C
     what = (
         "which topics exist is in ZooKeeper, not in these directories: a log loads and is kept, "
         "and is served if ZooKeeper has its topic; for a partition that ZooKeeper assigns to the "
-        "broker and that has no log here, the broker makes an empty one. "
+        "broker and that has no log here, the broker makes an empty one. Where another broker "
+        "leads, the log is truncated to where the leader's log ends. "
     )
     if rules.stores_cluster_id:
         what += (
@@ -553,27 +556,71 @@ def _emptied(row: PartitionStart) -> str:
     return f"{row.name}{lost}"
 
 
-def _of_shorter_logs(listing: Listing, prediction: StartupPrediction) -> Iterator[Concern]:
-    """Yield the logs that end below their checkpointed high watermark, whatever the start does."""
-    found = []
+def _with_high_watermarks(
+    listing: Listing, prediction: StartupPrediction
+) -> Iterator[tuple[PartitionStart, TopicPartition, int | None]]:
+    """Yield the logs with their partitions and checkpointed high watermarks."""
+    known = {}
     for root in listing.roots:
         checkpoint = if_readable(partial(root.checkpoint, HIGH_WATERMARKS))
-        known = {} if checkpoint is None else checkpoint.offsets
-        path = os.path.abspath(root.path)
-        for row in prediction if known else ():
-            if row.directory != path or row.bytes_cut:
-                continue
-            name = parse_directory_name(row.name)
-            if name is None or name.kind != "log":
-                continue
-            high = known.get(TopicPartition(name.topic, name.partition))
-            end = row.log_end_offset
-            if high is not None and end is not None and end < high:
-                found.append(f"{row.name} (ends at {end}, high watermark {high})")
-    if found:
+        known[os.path.abspath(root.path)] = {} if checkpoint is None else checkpoint.offsets
+    for row in prediction:
+        name = parse_directory_name(row.name)
+        if name is not None and name.kind == "log" and row.directory in known:
+            where = TopicPartition(name.topic, name.partition)
+            yield row, where, known[row.directory].get(where)
+
+
+def _shorter_logs(listing: Listing, prediction: StartupPrediction) -> Iterator[tuple[str, str]]:
+    """Yield the logs that end below their checkpointed high watermark, whatever the start does.
+
+    Each with its ends, as text.
+    """
+    for row, _, high in _with_high_watermarks(listing, prediction):
+        end = row.log_end_offset
+        if not row.bytes_cut and high is not None and end is not None and end < high:
+            yield row.name, f"{row.name} (ends at {end}, high watermark {high})"
+
+
+def _of_shorter_logs(shorter: Mapping[str, str]) -> Iterator[Concern]:
+    if shorter:
         what = (
             "logs end below their checkpointed high watermark, so committed records are missing "
-            f"already, and the next ones get their offsets: {named_or_more(found)}"
+            f"already, and the next ones get their offsets: {named_or_more([*shorter.values()])}"
         )
         action = "Replace these logs by those of another replica, or of a backup"
         yield Concern("shorter", "warning", what, action)
+
+
+def _of_followers(
+    listing: Listing, prediction: StartupPrediction, node: KnownTopics
+) -> Iterator[Concern]:
+    """Yield the logs that follow another node, which leads or may have been elected meanwhile.
+
+    Kafka: AbstractFetcherThread.truncateToEpochEndOffsets (4.2)
+    """
+    cluster, follows, above = node.cluster, [], []
+    for row, where, high in _with_high_watermarks(listing, prediction):
+        key = cluster.topic_ids.get(where.topic, ""), where.partition
+        known = cluster.partitions.get(key)
+        if known is None or row.verdict not in {"loads", "recovers"} or row.unserved:
+            continue
+        others = {known.leader, *known.isr, *known.elr} & {*known.replicas} - {node.node_id}
+        if not others:
+            continue
+        follows.append(row.name)
+        end = row.log_end_offset
+        if high is not None and end is not None and high < end:
+            above.append(f"{row.name} ({plural(end - high, 'offset')} from {high})")
+    if follows:
+        what = (
+            f"other nodes lead {named_or_more(follows)}, or may have been elected meanwhile: then "
+            "each of these logs is truncated to where the leader's log ends, and fetches from it"
+        )
+        if above:
+            what += f". Above their checkpointed high watermarks are {named_or_more(above)}"
+        action = (
+            "Compare these logs with those of the other nodes: kafka-workbench compare-replicas "
+            "NODE=DIR NODE=DIR"
+        )
+        yield Concern("follows", "info", what, action)

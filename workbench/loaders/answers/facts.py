@@ -200,7 +200,7 @@ class Facts:
     @cached_property
     def _lags(self) -> list[GroupLagRow]:
         """Committed offsets as they are stored."""
-        return lags_at(self.listing, now=self.now)
+        return lags_at(self.listing, now=self.now, kafka=self.kafka)
 
     @cached_property
     def opened(self) -> list[OpenProducerRow]:

@@ -6,6 +6,7 @@ are compared with those logs.
 Kafka: LogManager.startup (4.2)
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple
@@ -133,14 +134,23 @@ def first_minutes(
     assumed = {each for each in topics if not settings.knows(each, "cleanup.policy")}
     expires_at = now + settings.broker.offsets_retention_check_interval_ms
     ends = _ends(prediction, logs, passes)
+    starts: dict[TopicPartition, int] = {}
+    lost = tuple(tier_losses(listing, settings, prediction, ends.keys(), now, starts))
+    for where, begin in starts.items():
+        ends[where] = ends[where]._replace(start=min(ends[where].start, begin))
+    for each in lost:
+        if each.rule and each.segments:
+            where = TopicPartition(each.topic, each.partition)
+            begin = max(ends[where].start, each.last_offset + 1)
+            ends[where] = ends[where]._replace(start=begin)
+    ended = tuple(_ended(listing, settings, ends, now))
+    markers = Counter(name for each in ended for name in each.partitions)
     restarts = (
-        _begun(each, ends)
+        _begun(each, ends, markers)
         for each in _restarts(listing, settings, ends, _lost_logs(prediction), expires_at, kafka)
     )
-    ended = _ended(listing, settings, ends, now)
-    lost = tuple(tier_losses(listing, settings, prediction, ends.keys()))
     return FirstMinutes(
-        passes, tuple(restarts), tuple(ended), expires_at, frozenset(assumed), lost, _told(end)
+        passes, tuple(restarts), ended, expires_at, frozenset(assumed), lost, _told(end)
     )
 
 
@@ -196,9 +206,11 @@ def _passes(
         replaced: path → row of the logs that lose records below their end at the start.
     """
     at = now + settings.broker.log_initial_task_delay_ms
+    cleaned_at = min(at, now + settings.broker.log_cleaner_backoff_ms)
     outcome_at = partial(
-        logs_outcome, listing, settings, now=at, folders=logs, kafka=kafka, progress=progress
-    )
+        logs_outcome, listing, settings,
+        now=at, folders=logs, kafka=kafka, progress=progress, cleaned_at=cleaned_at,
+    )  # fmt: skip
     outcome = None
     if judge is not None:
         with open_dry(listing.log_directories, settings, now, kafka, listing.fs, listing) as dry:
@@ -206,7 +218,7 @@ def _passes(
             judge(dry)
             # Of a partition that has two directories, the other one may have been loaded.
             if logs.keys() <= {log.directory for log in dry.logs.values()}:
-                dry.clock.advance(at - now)
+                dry.clock.set(cleaned_at)
                 outcome = outcome_at(loaded=dry)
     if outcome is None:
         outcome = outcome_at()
@@ -223,14 +235,20 @@ def _passes(
         every = (row for row in rows if row.verdict == "deleted" and row.rule != LOG_START)
         deleted = next(every, None)
         if deleted is not None:
-            found += _retained(fate, disk, replaced.get(path or ""), settings, at, deleted)
+            is_cleaners = "compact" in fate.policy
+            retained = _retained(
+                fate, disk, replaced.get(path or ""), settings, deleted,
+                at=cleaned_at if is_cleaners else at, is_cleaners=is_cleaners,
+            )  # fmt: skip
+            below = outcome.dropped_below[fate.topic, fate.partition]
+            found += (each._replace(records=each.records - below) for each in retained)
         if fate.dropped_records:
             source = settings.source(fate.topic, "cleanup.policy")
             is_own = "cleanup.policy" in settings.own(fate.topic)
             found.append(LogPass(
                 fate.topic, fate.partition, "compaction", fate.dropped_records,
                 fate.compacted_bytes, fate.log_start_offset, now, "cleanup.policy", source,
-                is_own, fate.cleaning,
+                is_own, fate.cleaning, is_cleaners=True,
             ))  # fmt: skip
     return tuple(found), outcome.cleaner_end
 
@@ -240,10 +258,12 @@ def _retained(
     disk: DiskPartition,
     replaced: PartitionStart | None,
     settings: Settings,
-    at: int,
     deleted: RuleRow,
+    *,
+    at: int,
+    is_cleaners: bool,
 ) -> Iterator[LogPass]:
-    """Yield what retention takes of a log."""
+    """Yield what retention takes of a log; the cleaner may have dropped some of it."""
     rule, reason = deleted.rule, deleted.reason
     is_local = fate.log_start_offset <= disk.log_start_offset
     records = 0
@@ -256,7 +276,7 @@ def _retained(
     source, is_own = settings.source(fate.topic, rule), rule in settings.own(fate.topic)
     yield LogPass(
         fate.topic, fate.partition, "local retention" if is_local else "retention", records,
-        fate.deleted_bytes, fate.log_start_offset, at, rule, source, is_own, reason,
+        fate.deleted_bytes, fate.log_start_offset, at, rule, source, is_own, reason, is_cleaners,
     )  # fmt: skip
 
 
@@ -328,12 +348,16 @@ def _ended(
         )
 
 
-def _begun(each: GroupRestart, ends: Mapping[TopicPartition, _Ends]) -> GroupRestart:
-    """Return the restart with where the consumer begins."""
-    log = ends.get(TopicPartition(each.topic, each.partition))
+def _begun(
+    each: GroupRestart, ends: Mapping[TopicPartition, _Ends], markers: Mapping[str, int]
+) -> GroupRestart:
+    """Return the restart with where the consumer begins; ``markers`` are those that logs get."""
+    where = TopicPartition(each.topic, each.partition)
+    log = ends.get(where)
     if log is None or each.state == TOPIC_GONE:
         return each
-    return each._replace(earliest=log.start, latest=log.end)
+    latest = log.end + markers.get(directory_name(*where), 0)
+    return each._replace(earliest=log.start, latest=latest)
 
 
 def _restarts(

@@ -17,6 +17,7 @@ from workbench.coordinator.offsets.group_lag import (
     WINDOW_MS,
     group_lags,
 )
+from workbench.coordinator.runtime.era import era_of
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     OpenProducer,
@@ -66,11 +67,17 @@ def stuck_rows(
         dry.load(lambda _folder: True)
         yield from stuck_logs(dry, moment)
     yield from not_readable(listing, StoredTransactions(listing).open_producers())
-    yield from not_consumed(listing, lags_at(listing, config, now=now, window_ms=window_ms))
+    lags = lags_at(listing, config, now=now, window_ms=window_ms, kafka=kafka)
+    yield from not_consumed(listing, lags)
 
 
 def lags_at(
-    listing: Listing, config: Config = None, *, now: int | None = None, window_ms: int = WINDOW_MS
+    listing: Listing,
+    config: Config = None,
+    *,
+    now: int | None = None,
+    window_ms: int = WINDOW_MS,
+    kafka: str | None = None,
 ) -> list[GroupLagRow]:
     """Return how far groups are behind, and what has expired.
 
@@ -80,13 +87,15 @@ def lags_at(
         now: ms. None: lags by the newest commit, and what has expired by the machine's time, as a
             broker judges that starts now.
         window_ms: see `group_lags`.
+        kafka: the version whose coordinator expires offsets; None: that which wrote the records.
 
     Raises:
         ConfigError: the retention of offsets is not allowed.
         OSError: a file cannot be read.
     """
-    retention_ms = retention_ms_of(config) if isinstance(config, Mapping) else None
-    coordinator = StoredGroups(listing, now=time_or_now(now), retention_ms=retention_ms)
+    retention_ms = retention_ms_of(config if isinstance(config, Mapping) else {}, kafka)
+    era = None if kafka is None else era_of(kafka)
+    coordinator = StoredGroups(listing, now=time_or_now(now), retention_ms=retention_ms, era=era)
     return [*group_lags(coordinator, now, window_ms)]
 
 
@@ -115,7 +124,7 @@ def _not_deleted(name: TopicPartition, state: LogState) -> Iterator[StuckRow]:
 
     Or if later ones would be deleted on their own.
     """
-    if not state.config.delete or not state.limits_age:
+    if not state.config.delete or not state.limits_age or not state.is_retained:
         return
     verdicts = by_time(state)
     stopper = next((each for each in verdicts if not each.is_deleted), None)

@@ -1,22 +1,29 @@
-"""Find what the first pass of remote retention deletes of the remote tier, beyond any setting.
+"""Find what the first pass of remote retention deletes of the remote tier.
 
-A leader deletes the remote segments all of whose leader epochs are before the first that its own
-log knows. A log that is made empty, or whose `leader-epoch-checkpoint` is missing, knows none, and
-begins a new one: the tier loses everything of the partition.
+By `retention.ms` and `retention.bytes`; and beyond any setting: a leader deletes the remote
+segments all of whose leader epochs are before the first that its own log knows. A log that is made
+empty, or whose `leader-epoch-checkpoint` is missing, knows none, and begins a new one: the tier
+loses everything of the partition.
 
-Kafka: RemoteLogManager.RLMExpirationTask.deleteLogSegmentsDueToLeaderEpochCacheTruncation (4.2)
+Kafka: RemoteLogManager.RLMExpirationTask.cleanupExpiredRemoteLogSegments,
+deleteLogSegmentsDueToLeaderEpochCacheTruncation (4.2)
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
+from workbench.config.log_config import LogConfig
 from workbench.config.settings import Settings
 from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.foresight.preflight.first_minutes import TierLoss
 from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
 from workbench.inspection.listing import Listing
 from workbench.inspection.remote_tier.metadata_topic import TOPIC, read_metadata_topic
-from workbench.inspection.remote_tier.segment_metadata import COPY_FINISHED
+from workbench.inspection.remote_tier.segment_metadata import COPY_FINISHED, RemoteSegmentMetadata
+from workbench.inspection.segment import Segment
+from workbench.log.retention import RetentionLimit
+from workbench.runtime.times import ms_text
+from workbench.runtime.words import plural
 
 _EMPTY: Final = "its log is made empty"
 _NO_EPOCHS: Final = "its log has no leader epochs, because leader-epoch-checkpoint has none"
@@ -27,6 +34,8 @@ def tier_losses(
     settings: Settings,
     prediction: StartupPrediction,
     served: Collection[TopicPartition],
+    now: int,
+    starts: dict[TopicPartition, int],
 ) -> Iterator[TierLoss]:
     """Yield what the tier loses of each partition, as far as `__remote_log_metadata` is here.
 
@@ -35,6 +44,10 @@ def tier_losses(
         settings: the configuration of the broker and its topics.
         prediction: of the start.
         served: the partitions that have a log then, perhaps one that is made.
+        now: ms; when the pass begins, which is when the broker starts.
+        starts: gets the log start offset of each partition that begins in the tier.
+
+    Kafka: RemoteLogManager.RLMTask.maybeUpdateLogStartOffsetOnBecomingLeader (4.2)
     """
     wanted = {where for where in served if settings.config_of(where.topic).remote_storage_enable}
     if not wanted or not settings.rules.has_remote_tier:
@@ -46,22 +59,31 @@ def tier_losses(
         name = parse_directory_name(row.name)
         if name is not None and (name.kind == "log" or row.becomes_log):
             rows[TopicPartition(name.topic, name.partition)] = row
-    ids = {
-        TopicPartition(each.topic, each.partition): each.topic_id
+    disks = {
+        TopicPartition(each.topic, each.partition): each
         for each in listing.partitions.values()
         if each.kind == "log"
     }
     for where in sorted(wanted):
-        log, topic_id = rows.get(where), ids.get(where)
+        log, disk = rows.get(where), disks.get(where)
         first = None if log is None else log.first_epoch
-        cache = metadata.of(*where, topic_id)
-        lost = [
+        cache = metadata.of(*where, None if disk is None else disk.topic_id)
+        there = [
             each
             for each in (() if cache is None else cache.segments.values())
             if each.state == COPY_FINISHED
-            and (first is None or all(entry.epoch < first for entry in each.leader_epochs))
+        ]
+        lost = [
+            each
+            for each in there
+            if first is None or all(entry.epoch < first for entry in each.leader_epochs)
         ]
         if not lost:
+            if there and disk is not None:
+                begin = min(each.start_offset for each in there)
+                starts[where] = max(begin, disk.checkpoint_start or 0)
+                config = settings.config_of(where.topic)
+                yield from _retained(where, config, there, disk.segments, now)
             continue
         reason = _EMPTY if log is None or not log.log_end_offset else _NO_EPOCHS
         if first is not None:
@@ -73,3 +95,57 @@ def tier_losses(
             max(each.end_offset for each in lost),
             reason,
         )
+
+
+def _retained(
+    where: TopicPartition,
+    config: LogConfig,
+    there: Sequence[RemoteSegmentMetadata],
+    local: Sequence[Segment],
+    now: int,
+) -> Iterator[TierLoss]:
+    """Yield what retention deletes of a partition's remote segments.
+
+    Args:
+        there: the remote segments.
+        local: the segments of the log.
+    """
+    end = max(each.end_offset for each in there)
+    only_here = sum(each.size for each in local if each.base_offset > end)
+    gone, limit = _expired(there, config, only_here, now)
+    # A broker that has just started may not know yet what it has copied.
+    most, other = _expired(there, config, sum(each.size for each in local), now)
+    limit = limit or other
+    if limit is None:
+        return
+    reason = f"{limit.name} = {ms_text(limit.value) if limit.name.endswith('ms') else limit.value}"
+    if len(most) > len(gone):
+        count = plural(len(most) - len(gone), "more segment" if gone else "segment")
+        reason += (
+            f"{',' if gone else ':'} {count}, up to offset {most[-1].end_offset}, if the broker "
+            "counts local segments twice, because it does not know yet which of them the tier has"
+        )
+    named = gone or most
+    yield TierLoss(
+        *where, len(gone), named[0].start_offset, named[-1].end_offset, reason, limit.name
+    )
+
+
+def _expired(
+    there: Iterable[RemoteSegmentMetadata], config: LogConfig, only_here: int, now: int
+) -> tuple[list[RemoteSegmentMetadata], RetentionLimit | None]:
+    """Return the remote segments that retention deletes, and the limit that is exceeded first."""
+    segments = sorted(there, key=lambda each: each.start_offset)
+    age, size = config.retention_ms, config.retention_bytes
+    above = sum(each.size or 0 for each in segments) + only_here - size
+    gone, limit = [], None
+    for each in segments:
+        if age >= 0 and each.max_timestamp is not None and each.max_timestamp <= now - age:
+            limit = limit or RetentionLimit("retention.ms", age)
+        elif size >= 0 and above > 0 and above >= (each.size or 0):
+            above -= each.size or 0
+            limit = limit or RetentionLimit("retention.bytes", size)
+        else:
+            break
+        gone.append(each)
+    return gone, limit

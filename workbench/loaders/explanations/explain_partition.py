@@ -326,6 +326,8 @@ def why_retained(rows: Sequence[RuleRow], sizes: Mapping[int, int]) -> str:
     Args:
         rows, sizes: see `retention_conclusion`.
     """
+    if rows[-1].rule == "log.cleaner.enable":
+        return rows[-1].reason
     gone = {row.segment for row in rows if row.verdict == "deleted"}
     left = [base for base in sizes if base not in gone]
     decisive = [row for row in rows if left and row.segment == left[0]]

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from workbench.config.broker_config import DEFINITIONS
+from workbench.config.changed_defaults import defaults_before
+from workbench.config.kafka_versions import series_of
 from workbench.config.log_config import check
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
 from workbench.coordinator.runtime.era import CoordinatorEra
@@ -17,15 +19,24 @@ from workbench.tables.groups import OffsetFateRow
 OFFSETS_RETENTION: Final = DEFINITIONS["offsets.retention.minutes"]
 
 
-def retention_ms_of(config: Mapping[str, Any]) -> int | None:
-    """Return a given `offsets.retention.minutes` in ms; None: it is not given.
+def retention_ms_of(config: Mapping[str, Any], kafka: str | None = None) -> int | None:
+    """Return `offsets.retention.minutes` in ms: as given, otherwise the default of a version.
+
+    Args:
+        config: names to values.
+        kafka: the version; None: the return value is None where nothing is given.
 
     Raises:
-        ConfigError: the value is not allowed.
+        ConfigError: the value is not allowed, or the version is unknown.
     """
-    if OFFSETS_RETENTION.name not in config:
+    name = OFFSETS_RETENTION.name
+    if name in config:
+        minutes = check(OFFSETS_RETENTION, config[name])
+    elif kafka is None:
         return None
-    minutes = check(OFFSETS_RETENTION, config[OFFSETS_RETENTION.name])
+    else:
+        old = defaults_before(series_of(kafka))
+        minutes = check(OFFSETS_RETENTION, old.get(name, OFFSETS_RETENTION.default))
     assert isinstance(minutes, int)  # the kind of the definition
     return minutes * MINUTE
 

@@ -4,16 +4,19 @@ Retention and one cleaning of each log that is due run on a dry copy; nothing is
 offsets expire by `offsets.retention.minutes`.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
-from workbench.cleaner.cleaner import plan_cleaning
+from workbench.cleaner.cleaner import clean_log, plan_cleaning
 from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.decisions import Longs
+from workbench.cleaner.schedule.log_to_clean import CleaningPlace, place_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.runtime.era import era_of
 from workbench.errors import WorkbenchError
@@ -43,6 +46,7 @@ from workbench.loaders.explanations.offset_fates import (
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.tables.rows import ArrowTable, table_of
 from workbench.log.log import Log
+from workbench.log.retention import LOG_START
 from workbench.runtime.times import MINUTE, time_or_now, time_text
 from workbench.runtime.words import plural, safe, safe_lines
 from workbench.tables.columns import json_of
@@ -63,6 +67,10 @@ COLUMNS: Final = (
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 _NAMED: Final = 5  # topics that a sentence names
+_CLEANED_FIRST: Final = 64 << 20  # bytes of a log that is cleaned in memory
+_MAY_BE_FIRST: Final = (
+    "; if the cleaner cleans this log before, retention asks about what is left in fewer segments"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +326,8 @@ class LogsOutcome(NamedTuple):
         meant: the broker.
         fates: of the logs, sorted.
         verdicts: of retention, by partition.
+        dropped_below: partition → how many of the records that its cleaning drops are below its
+            log start offset, because it is cleaned before retention deletes of it.
         offsets_retention_minutes: as it is configured.
         cleaner_end: where the cleaner ends; None if it does not.
     """
@@ -327,6 +337,7 @@ class LogsOutcome(NamedTuple):
     verdicts: dict[tuple[str, int], tuple[RuleRow, ...]]
     offsets_retention_minutes: int
     cleaner_end: CleanerEnd | None
+    dropped_below: dict[tuple[str, int], int]
 
 
 def logs_outcome(
@@ -338,15 +349,21 @@ def logs_outcome(
     kafka: str | None,
     progress: Callable[[], None],
     loaded: DryLogs | None = None,
+    cleaned_at: int | None = None,
 ) -> LogsOutcome:
     """Let retention and cleaning work on the logs in some folders.
 
     Args:
-        loaded: the logs of the same directories as configured, with a clock at ``now``, if they are
-            loaded; None loads them.
+        cleaned_at: ms, not after ``now``; when the cleaner works, which also deletes the segments
+            of compacted logs; None: at ``now``.
+        loaded: the logs of the same directories as configured, with a clock at ``cleaned_at``, if
+            they are loaded; None loads them.
+
+    Kafka: LogManager.cleanupLogs, LogCleaner.cleanFilthiestLog (4.2)
     """
+    began = now if cleaned_at is None else cleaned_at
     with (
-        open_dry(listing.log_directories, config, now, kafka, listing.fs, listing)
+        open_dry(listing.log_directories, config, began, kafka, listing.fs, listing)
         if loaded is None
         else nullcontext(loaded)
     ) as dry:
@@ -354,14 +371,22 @@ def logs_outcome(
         fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
         end = None
         if not dry.meant.rules.marks_uncleanable:
-            end = end_of_cleaner(dry, order_of_cleaning(dry, now), now)
-        verdicts = {}
-        for name, log in dry.logs.items():
-            if log.directory not in folders:
-                continue
+            end = end_of_cleaner(dry, order_of_cleaning(dry, began), began)
+        verdicts, below = {}, {}
+        compacted: list[tuple[TopicPartition, Log]] = []
+        others: list[tuple[TopicPartition, Log]] = []
+        for item in dry.logs.items():
+            if item[1].directory in folders:
+                (compacted if item[1].context.config.compact else others).append(item)
+        dirty = len(compacted)
+        for number, (name, log) in enumerate([*compacted, *others]):
             progress()
+            if number == dirty:
+                dry.clock.set(now)
             try:
-                fate, rows = _fate(dry, log, now, end)
+                fate, rows, below[name.topic, name.partition] = _fate(
+                    dry, log, began if number < dirty else now, end
+                )
             except (WorkbenchError, OSError) as error:  # the log has changed since it was loaded
                 fates.append(_failed(dry, name, error))
             else:
@@ -373,7 +398,7 @@ def logs_outcome(
         ]
         minutes = dry.settings.broker.offsets_retention_minutes
     fates.sort(key=lambda fate: (fate.topic, fate.partition))
-    return LogsOutcome(dry.meant, fates, verdicts, minutes, end)
+    return LogsOutcome(dry.meant, fates, verdicts, minutes, end, below)
 
 
 def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:
@@ -383,47 +408,97 @@ def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFa
 
 def _fate(
     dry: DryLogs, log: Log, now: int, end: CleanerEnd | None
-) -> tuple[PartitionFate, list[RuleRow]]:
-    """Let retention and cleaning work on a log."""
+) -> tuple[PartitionFate, list[RuleRow], int]:
+    """Let retention and cleaning work on a log; also return what `LogsOutcome.dropped_below` has.
+
+    The cleaner cleans the dirtiest log, then deletes segments of all compacted ones, and so on. As
+    long as their high watermarks are not known, it deletes none.
+    """
     name = log.topic_partition
     policy = policy_of(dry, name)
     rows = explain_retention(log.retention_state(), policy.source)
+    sizes = left = {segment.base_offset: segment.size for segment in log.segments}
+    cleaned = _NOT_CLEANED
+    place = _place(dry, log, now) if policy.is_compacted and _deletes(rows) else None
+    at_load = dry.settings.rules.cleans_at_load
+    if place is None or (place.place > 1 and not at_load):
+        pass
+    elif (at_load or not place.tied) and sum(sizes.values()) <= _CLEANED_FIRST:
+        cleaned = _clean(dry, log, policy, now, end, writes=True)
+        left = {segment.base_offset: segment.size for segment in log.segments}
+        rows = explain_retention(log.retention_state(), policy.source)
+    else:
+        rows = [
+            row._replace(reason=row.reason + _MAY_BE_FIRST) if _deletes([row]) else row
+            for row in rows
+        ]
     rows = [row._replace(topic=name.topic, partition=name.partition) for row in rows]
-    sizes = {segment.base_offset: segment.size for segment in log.segments}
     deleted = [verdict.segment for verdict in log.delete_old_segments() if verdict.is_deleted]
     gone = [segment.base_offset for segment in deleted]
     for segment in deleted:  # their removal is delayed, and nothing here waits for it
         segment.close_handlers()
-    saved, dropped, cleaning = 0, 0, ""
-    if policy.is_compacted:
-        saved, dropped, cleaning = _clean(dry, log, policy, now, end)
+    if policy.is_compacted and not cleaned.why:
+        cleaned = _clean(dry, log, policy, now, end)
     fate = PartitionFate(
         name.topic,
         name.partition,
         policy.text or "delete",
         size=sum(sizes.values()),
-        deleted_bytes=sum(sizes[base] for base in gone),
-        compacted_bytes=saved,
+        deleted_bytes=sum(left[base] for base in gone),
+        compacted_bytes=cleaned.saved,
         segments=len(sizes),
         deleted_segments=len(gone),
-        dropped_records=dropped,
+        dropped_records=len(cleaned.dropped),
         log_start_offset=log.log_start_offset,
         retention=why_retained(rows, sizes) if log.config.delete or gone else "",
-        cleaning=cleaning,
+        cleaning=cleaned.why,
         high_watermark=str(high) if (high := dry.high_watermarks[name]).is_assumed else "",
     )
-    return fate, rows
+    below = 0 if place is None else int((cleaned.dropped < log.log_start_offset).sum())
+    return fate, rows, below
+
+
+def _deletes(rows: Iterable[RuleRow]) -> bool:
+    return "deleted" in [row.verdict for row in rows if row.rule != LOG_START]
+
+
+def _place(dry: DryLogs, log: Log, now: int) -> CleaningPlace | None:
+    """Return where a log is in the order of cleaning; None: it is not cleaned."""
+    if not dry.settings.broker.log_cleaner_enable:
+        return None
+    return place_of(log.topic_partition, order_of_cleaning(dry, now))
+
+
+class _Cleaned(NamedTuple):
+    """What a cleaning saves: bytes; the offsets of the records that it drops; and why, or why not.
+
+    The text is empty before the log was judged.
+    """
+
+    saved: int
+    dropped: Longs
+    why: str
+
+
+_NOTHING: Final[Longs] = np.empty(0, np.int64)
+_NOT_CLEANED: Final = _Cleaned(0, _NOTHING, "")
 
 
 def _clean(
-    dry: DryLogs, log: Log, policy: Policy, now: int, cleaner_end: CleanerEnd | None
-) -> tuple[int, int, str]:
-    """Return the bytes that cleaning saves, the records that it drops, and why it does or not."""
+    dry: DryLogs,
+    log: Log,
+    policy: Policy,
+    now: int,
+    cleaner_end: CleanerEnd | None,
+    *,
+    writes: bool = False,
+) -> _Cleaned:
+    """Return what cleaning saves, if the log is due; ``writes`` lets the log change."""
     found = dirt_of(dry, log, now)
     if isinstance(found, str):
         rows = explain_uncleanable(dry.settings.broker, policy, found, dry.meant.rules)
-        return 0, 0, cleaning_conclusion(rows)
-    saved, dropped = 0, 0
+        return _Cleaned(0, _NOTHING, cleaning_conclusion(rows))
+    cleaned = _NOT_CLEANED
     problem: str | None = None
     is_due = found.is_cleanable and dry.settings.broker.log_cleaner_enable
     ended = cleaner_end.reason_for(found) if cleaner_end is not None and is_due else ""
@@ -432,13 +507,17 @@ def _clean(
         start, end = found.first_dirty_offset, found.first_uncleanable_offset
         try:
             config = CleanerConfig.of(dry.settings.broker)
-            cleaning = plan_cleaning(log, start, end, now, config, workers=None)
+            cleaning = (
+                clean_log(log, start, end, now, config)
+                if writes
+                else plan_cleaning(log, start, end, now, config, workers=None)
+            )
         except (WorkbenchError, OSError) as error:
             problem = str(error)
         else:
-            batches = cleaning.decisions.batches
+            batches, decisions = cleaning.decisions.batches, cleaning.decisions
             saved = int((batches["size"] - batches["new_size"]).sum())
-            dropped = int((~cleaning.decisions.is_kept).sum())
+            cleaned = _Cleaned(saved, decisions.offsets[~decisions.is_kept], "")
     rows = explain_cleaning(
         found,
         dry.cleaner_offsets.get(log.topic_partition),
@@ -449,4 +528,4 @@ def _clean(
         problem=problem,
         ended=ended,
     )
-    return saved, dropped, cleaning_conclusion(rows)
+    return cleaned._replace(why=cleaning_conclusion(rows))
