@@ -18,7 +18,7 @@ CAPS = {
     "commit of an offset": Route(96, 22, 38, 14),
     "fetch of an offset": Route(17, 5, 6, 6),
     "fetch of a client": Route(138, 18, 48, 15),
-    "verify": Route(57_500, 108, 24_000, 27),
+    "verify": Route(57_500, 109, 24_000, 27),
     "predict": Route(36_500, 119, 16_600, 31),
     "what_if": Route(55_000, 130, 26_550, 28),
 }

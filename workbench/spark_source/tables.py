@@ -20,7 +20,7 @@ from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.checkpoints import checkpoints_of
 from workbench.inspection.verify.directory import era_of
-from workbench.inspection.verify.logs import Surroundings, verify_logs
+from workbench.inspection.verify.logs import DirectoryFacts, verify_logs
 from workbench.inspection.verify.shutdown_state import shutdown_state_of
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders import schemas
@@ -76,16 +76,16 @@ class FindingsTask(InputPartition):
 
     Attributes:
         partitions: the partitions.
-        surroundings: what the log directory says of them; None: the task checks the files outside
+        facts: what the log directory says of them; None: the task checks the files outside
             partitions.
         fs: what the driver has opened.
     """
 
     def __init__(
-        self, partitions: Sequence[DiskPartition], surroundings: Surroundings | None, fs: Files
+        self, partitions: Sequence[DiskPartition], facts: DirectoryFacts | None, fs: Files
     ) -> None:
         self.partitions = partitions
-        self.surroundings = surroundings
+        self.facts = facts
         self.fs = fs
 
 
@@ -157,10 +157,10 @@ class FindingsReader(DataSourceReader):
         for root in plan.listing.roots:
             found = [each for each in root.partitions if each.path in chosen]
             state, (checkpoints, _) = shutdown_state_of(root, rules), checkpoints_of(root)
-            surroundings = Surroundings.of(state, era_of(root), checkpoints)
+            facts = DirectoryFacts.of(state, era_of(root), checkpoints)
             for group in _grouped((each.size for each in found), self._options.max_partition_bytes):
                 some = found[group]
-                tasks.append(FindingsTask(some, surroundings.around(some), fs))
+                tasks.append(FindingsTask(some, facts.about(some), fs))
         is_chosen = self._options.topics or self._options.partitions or self._options.pattern
         return [*tasks, *([] if is_chosen else [FindingsTask((), None, fs)])]
 
@@ -168,10 +168,10 @@ class FindingsReader(DataSourceReader):
         """Yield a task's findings."""
         assert isinstance(partition, FindingsTask)
         keep_open([partition.fs])
-        if partition.surroundings is None:
+        if partition.facts is None:
             steps = self._outside_partitions(partition.fs)
         else:
-            checked = verify_logs(partition.partitions, partition.surroundings, deep=self._deep)
+            checked = verify_logs(partition.partitions, partition.facts, deep=self._deep)
             steps = (result.findings for _, result in checked)
         found = [finding for findings in steps for finding in without_info(findings)]
         yield from finding_table(found).cast(_for_spark(schema_of(FindingRow))).to_batches()

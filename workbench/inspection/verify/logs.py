@@ -21,7 +21,7 @@ from workbench.inspection.verify.shutdown_state import ShutdownState
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class DirectoryFacts:
     """What a log directory says of its partitions.
 
     Attributes:
@@ -35,12 +35,12 @@ class Surroundings:
     cleaned: frozenset[TopicPartition]
 
     @classmethod
-    def of(cls, shutdown: ShutdownState, era: Era, checkpoints: Checkpoints) -> "Surroundings":
+    def of(cls, shutdown: ShutdownState, era: Era, checkpoints: Checkpoints) -> "DirectoryFacts":
         """Return what a log directory says, by its checkpoints too."""
         cleaned = checkpoints.get(names.CLEANER_OFFSETS)
         return cls(shutdown, era, frozenset(() if cleaned is None else cleaned.offsets))
 
-    def around(self, partitions: Iterable[DiskPartition]) -> "Surroundings":
+    def about(self, partitions: Iterable[DiskPartition]) -> "DirectoryFacts":
         """Return the same without what it says of other partitions."""
         chosen = {TopicPartition(each.topic, each.partition) for each in partitions}
         points = self.shutdown.recovery_points
@@ -52,41 +52,39 @@ class Surroundings:
 
 def verify_logs(
     partitions: Iterable[DiskPartition],
-    surroundings: Surroundings,
+    facts: DirectoryFacts,
     *,
     deep: bool = True,
     advance: Advance | None = None,
     workers: int = 1,
-    told: Collection[Finding] = (),
+    known: Collection[Finding] = (),
 ) -> Iterator[tuple[DiskPartition, PartitionResult]]:
     """Yield the partitions of one log directory, and what was found in each.
 
     Args:
         partitions: those marked for deletion are checked only where they were opened alone.
-        surroundings: what the log directory says of them.
+        facts: what the log directory says of them.
         deep, advance, workers: see `verify_partitions`.
-        told: findings about remote segments that came before: they are not told again.
+        known: findings about remote segments that came before: they do not come again.
     """
-    seen = {*told}
-    in_use = surroundings.shutdown.stop == "running"
+    seen = {*known}
+    in_use = facts.shutdown.stop == "running"
     for each in partitions:
         if each.kind == "delete" and not each.is_alone:
             continue
         if each.only is not None:
             alone: list[Finding] = []
             collect(
-                verify_single_file(
-                    each, each.only, surroundings.shutdown, deep=deep, workers=workers
-                ),
+                verify_single_file(each, each.only, facts.shutdown, deep=deep, workers=workers),
                 alone,
             )
             yield each, PartitionResult(alone, None)
             continue
         check = partial(
             verify_partition,
-            situation=surroundings.shutdown,
-            era=surroundings.era,
-            is_cleaned=TopicPartition(each.topic, each.partition) in surroundings.cleaned,
+            situation=facts.shutdown,
+            era=facts.era,
+            is_cleaned=TopicPartition(each.topic, each.partition) in facts.cleaned,
             advance=advance,
             workers=workers,
         )
