@@ -198,7 +198,7 @@ def delete_records(
 ) -> responses.DeleteRecordsResponseData:
     """Raise log start offsets; retention deletes the files.
 
-    Kafka: ReplicaManager.deleteRecordsOnLocalLog (4.2)
+    Kafka: ReplicaManager.deleteRecordsOnLocalLog, Partition.deleteRecordsOnLeader (4.2)
     """
     return {
         "topics": [
@@ -225,6 +225,8 @@ def _delete_records(
         return {**answered, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     if topic in HIDDEN_TOPICS:
         return {**answered, "errorCode": ErrorCode.INVALID_TOPIC_EXCEPTION}
+    if live.log.config.compact and not live.log.config.delete:
+        return {**answered, "errorCode": ErrorCode.POLICY_VIOLATION}
     wanted = live.high_watermark if offset == _HIGH_WATERMARK else offset
     if wanted < 0:
         return {**answered, "errorCode": ErrorCode.OFFSET_OUT_OF_RANGE}
