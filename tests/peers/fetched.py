@@ -16,6 +16,7 @@ from tests.kafka_broker import CACHE as JAVA_CACHE
 CACHE: Final = JAVA_CACHE.with_name("peers")
 _PROJECT: Final = Path(__file__).parents[2]
 _FRANZ_GO: Final = Path(__file__).with_name("franz_go")
+_KAFKA_GO: Final = Path(__file__).with_name("kafka_go")
 _SARAMA: Final = Path(__file__).with_name("sarama")
 KGO: Final = "github.com/twmb/franz-go/pkg/kgo"
 """The package of franz-go that has the client."""
@@ -54,13 +55,22 @@ def installed(pinned: Path) -> Path:
 
 def kgo_tests() -> tuple[Path, Path]:
     """Return the program of the tests of `KGO`, and the folder of their sources."""
-    digest = _digest(*sorted(_FRANZ_GO.iterdir()))
+    return _go_tests(_FRANZ_GO, KGO)
+
+
+def kafka_go_tests() -> tuple[Path, Path]:
+    """Return the program of kafka-go's tests, and the folder of their sources."""
+    return _go_tests(_KAFKA_GO, "github.com/segmentio/kafka-go")
+
+
+def _go_tests(module: Path, package: str) -> tuple[Path, Path]:
+    digest = _digest(*(each for each in sorted(module.iterdir()) if each.name.startswith("go.")))
 
     def compile_tests(into: Path) -> None:
-        _go(_FRANZ_GO, "test", "-c", "-o", str(into / "kgo.test"), KGO)
+        _go(module, "test", "-c", "-o", str(into / "tests"), package)
 
-    program = _kept(f"franz-go-{digest}", compile_tests) / "kgo.test"
-    return program, Path(_go(_FRANZ_GO, "list", "-f", "{{.Dir}}", KGO).strip())
+    program = _kept(f"{module.name}-{digest}", compile_tests) / "tests"
+    return program, Path(_go(module, "list", "-f", "{{.Dir}}", package).strip())
 
 
 def scraper() -> Path:
