@@ -3,6 +3,8 @@
 The records are made by Spark's `range` and written by our writer: 4 partitions, keys of which each
 comes about ten times, values of 100 bytes, one record in a hundred a tombstone, some late.
 
+The same over many partitions of four records each tells what a partition costs, whatever is in it.
+
 If the folder of an older checkout is given, its jobs run in the same minutes on the same data, and
 the table shows both.
 """
@@ -25,10 +27,13 @@ from workbench.pipelines.compaction_savings import compaction_savings
 from workbench.pipelines.replica_diff import replica_diff
 from workbench.pipelines.rescue_to_parquet import rescue_to_parquet
 from workbench.pipelines.topic_profile import topic_profile
+from workbench.record.writing.batch_writer import BatchWriter
 
 DATA: Final = Path(os.environ.get("BENCH_PIPELINES_DATA", FOLDER))
 RECORDS: Final = 10_000_000
 PARTITIONS: Final = 4
+MANY: Final = 4000
+"""Partitions of `tiny`."""
 START: Final = 1_700_000_000_000  # ms
 
 
@@ -47,6 +52,27 @@ def generated(spark: Any, records: int, codec: str) -> Path:
         )
         writer = rows.write.format("kafka-log").option("kafka.compression.type", codec)
         writer.option("segmentBytes", "64m").mode("append").save(str(unfinished))
+        unfinished.rename(folder)
+    return folder
+
+
+def tiny(count: int) -> Path:
+    """Return a log directory of partitions of four records, links to one; kept between runs."""
+    folder = DATA / f"pipelines-tiny-{count}"
+    if not folder.exists():
+        unfinished = folder.with_suffix(".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        batch = BatchWriter()
+        for at in range(4):
+            batch.append(START + at, b"key-%d" % at, b"value %d" % at)
+        first = unfinished / "tiny-0" / f"{0:020d}.log"
+        for number in range(count):
+            log = unfinished / f"tiny-{number}" / first.name
+            log.parent.mkdir(parents=True)
+            if number:
+                os.link(first, log)
+            else:
+                log.write_bytes(batch.finish())
         unfinished.rename(folder)
     return folder
 
@@ -83,6 +109,15 @@ def measured(records: int, cores: int) -> dict[str, tuple[float, float]]:
         "replica_diff, equal": lambda: replica_diff(spark, data, copy).collect(),
         "replica_diff, other batches": lambda: replica_diff(spark, data, other).collect(),
     }
+    many = tiny(MANY)
+    of_many: dict[str, Callable[[], object]] = {
+        "topic_profile": lambda: topic_profile(spark, many).count(),
+        "compaction_savings": lambda: compaction_savings(spark, many).count(),
+        "cluster_verify": lambda: verified(spark, many),
+        "rescue_to_parquet": lambda: rescued(spark, many),
+        "replica_diff, equal": lambda: replica_diff(spark, many, many).collect(),
+    }
+    jobs |= {f"{name}, {MANY:,} partitions": run for name, run in of_many.items()}
     small = generated(spark, records // 20, "none")
     topic_profile(spark, small).count()  # starts the workers, and lets Java compile
     rescued(spark, small)
@@ -107,8 +142,16 @@ def main(records: int, cores: int, old: str | None) -> None:
     """Print how long each job takes."""
     before = {} if old is None else of_checkout(old, records, cores)
     rows = []
-    for name, (wall, used) in measured(records, cores).items():
-        row = [name, f"{wall:.1f} s", f"{used:.1f} s"]
+    times = measured(records, cores)
+    size = sum(log.stat().st_size for log in generated(None, records, "none").glob("*/*.log"))
+    for name, (wall, used) in times.items():
+        is_of_many = name.endswith("partitions")
+        each = (
+            f"{used / MANY * 1e3:.1f} ms a partition"
+            if is_of_many
+            else f"{used / size * 1e9:.1f} s a GB"
+        )
+        row = [name, f"{wall:.1f} s", f"{used:.1f} s", each]
         if name in before:
             was, was_used = before[name]
             row += [f"{was:.1f} s", f"{was_used:.1f} s", f"{was_used / used:.1f}x"]
@@ -118,6 +161,7 @@ def main(records: int, cores: int, old: str | None) -> None:
         "job",
         "time",
         "CPU",
+        "CPU of each",
         *(["time before", "CPU before", "ratio of CPU"] if old else []),
     ]
     table(title, columns, rows)

@@ -20,11 +20,12 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 from workbench.comparison.records import Effort, differences
 from workbench.inspection.partition import DiskPartition
 from workbench.loaders.queries.ranges import HIGHEST
+from workbench.loaders.scan.splits import OPEN_COST
 from workbench.loaders.schemas import schema_of
 from workbench.pipelines.sizes import MOST_TASKS
 from workbench.pipelines.source_options import LOG, source_options
 from workbench.spark_source.option_values import Paths
-from workbench.spark_source.options import parse_options
+from workbench.spark_source.options import DEFAULT_PARTITION_BYTES, parse_options
 from workbench.spark_source.plan.planning import Plan
 from workbench.spark_source.worker import keep_open, spare_collections
 from workbench.tables.records import RecordDifferenceRow
@@ -53,6 +54,11 @@ class DiffTask:
     right: DiskPartition | None
     low: int
     high: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the larger copy, the whole log."""
+        return max(each.size for each in (self.left, self.right) if each is not None)
 
     def rows(self, effort: Effort | None = None) -> Iterator[pa.RecordBatch]:
         """Yield a row per offset at which the copies differ, ascending.
@@ -110,8 +116,11 @@ def replica_diff(
         LookupError: a topic is not in both.
     """
     tasks = diff_tasks(left, right, topics, everywhere=everywhere)
-    # One partition per task, in their order: no shuffle, and no sort, which would compare twice.
-    numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
+    sizes = {(each.topic, each.partition): each.size for each in tasks}
+    charged = sum(sizes.values()) + OPEN_COST * len(tasks)
+    together = max(1, min(len(tasks), -(-charged // DEFAULT_PARTITION_BYTES)))
+    # Tasks in their order, small ones together: no shuffle, and no sort, which would compare twice.
+    numbers = spark.range(0, len(tasks), 1, together)
     return numbers.mapInArrow(partial(_compare, [*map(pickle.dumps, tasks)]), _COLUMNS)
 
 
