@@ -89,12 +89,14 @@ def compaction_savings(
     options = source_options(paths, topics)
     partitions = Plan(parse_options(options)).partitions
     logs = {}
+    no_aborts = Aborts(_NONE, _NONE, _NONE)  # one for all: every task gets the facts of all logs
     for each in partitions:
         if each.segments:
             transactions = read_transactions(each)
-            logs[each.topic, each.partition] = LogFacts(
-                _end(each, transactions), transactions.aborts
-            )
+            end = _end(each, transactions)
+            if each.segments[0].base_offset < end:
+                aborts = transactions.aborts if len(transactions.aborts.offsets) else no_aborts
+                logs[each.topic, each.partition] = LogFacts(end, aborts)
     passed = _passed_batches(spark, paths, topics, moment)
     deciding = Deciding(logs, passed, bucket_bits(partitions), new_secret())
     told = mapped(spark, deciding, _OF_TASKS, options | {"columns": _COLUMNS})
