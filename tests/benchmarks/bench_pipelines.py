@@ -151,7 +151,8 @@ def main(records: int, cores: int, old: str | None) -> None:
             if is_of_many
             else f"{used / size * 1e9:.1f} s a GB"
         )
-        row = [name, f"{wall:.1f} s", f"{used:.1f} s", each]
+        known = used > 0  # less than nothing: a process has ended
+        row = [name, f"{wall:.1f} s", *([f"{used:.1f} s", each] if known else ["not known", ""])]
         if name in before:
             was, was_used = before[name]
             row += [f"{was:.1f} s", f"{was_used:.1f} s", f"{was_used / used:.1f}x"]

@@ -104,7 +104,6 @@ def over_json(root: Path, folder: Path) -> list[list[str]]:
         "export to Parquet, decoded": (
             "export",
             path,
-            "orders",
             "-o",
             out,
             "--overwrite",
