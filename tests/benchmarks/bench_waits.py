@@ -18,9 +18,9 @@ import duckdb
 import pyarrow as pa
 
 from tests.benchmarks.bench_engine_load import made
+from tests.benchmarks.bench_workers import scanned
 from tests.benchmarks.measure import FOLDER, Timing, best_of, generated, table
 from workbench.inspection.listing import list_log_directories
-from workbench.loaders.scan.scan import Scan
 from workbench.record.writing.batch_writer import BatchWriter
 
 COMMAND: Final = str(Path(sys.executable).with_name("kafka-workbench"))
@@ -103,14 +103,7 @@ def over_json(root: Path, folder: Path) -> list[list[str]]:
     words = {
         "sql, sum of a field": ("sql", path, "select sum(value.amount) from orders", *decoded),
         "search '$.amount = 999'": ("search", path, "$.amount = 999", "--count"),
-        "export to Parquet, decoded": (
-            "export",
-            path,
-            "-o",
-            out,
-            "--overwrite",
-            *decoded,
-        ),
+        "export to Parquet, decoded": ("export", path, "-o", out, "--overwrite", *decoded),
         "export to Parquet, bytes": ("export", path, "-o", out, "--overwrite"),
     }
     rows = [[name, *shown(waited(*words[name])), bound] for name, bound in OVER_JSON.items()]
@@ -124,11 +117,6 @@ def over_json(root: Path, folder: Path) -> list[list[str]]:
     return rows
 
 
-def read(scan: Scan) -> int:
-    """Read every record and drop it."""
-    return sum(batch.num_rows for batch in scan.batches())
-
-
 def small_batches() -> list[list[str]]:
     """Return rows of how fast batches of few records are read beside large ones."""
     rows = []
@@ -136,8 +124,7 @@ def small_batches() -> list[list[str]]:
         speeds = []
         for size in (SMALL, 16384, 65536):
             listing = list_log_directories(generated(codec, 100, 64 << 20, size))
-            scan = Scan(listing, columns=("offset", "key", "value"), workers=1)
-            found = best_of(partial(read, scan), TURNS)
+            found = best_of(partial(scanned, listing, 1), TURNS)
             speeds.append(found.records / found.cpu)
         small, middle, large = speeds
         rows.append(

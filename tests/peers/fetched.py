@@ -64,7 +64,7 @@ def kafka_go_tests() -> tuple[Path, Path]:
 
 
 def _go_tests(module: Path, package: str) -> tuple[Path, Path]:
-    digest = _digest(*(each for each in sorted(module.iterdir()) if each.name.startswith("go.")))
+    digest = _digest(*sorted(module.iterdir()))
 
     def compile_tests(into: Path) -> None:
         _go(module, "test", "-c", "-o", str(into / "tests"), package)

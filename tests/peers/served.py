@@ -20,18 +20,22 @@ SETTINGS: Final[Mapping[str, object]] = {
 """What the peers' own tests set in their broker's `server.properties`."""
 
 
-def writable_server(folder: Path, settings: Mapping[str, object] = SETTINGS) -> ServedProcess:
-    """Return a server of a new directory, whose broker has id 0; start it in a ``with`` statement.
+def writable_server(
+    folder: Path, settings: Mapping[str, object] = SETTINGS, *options: str, node: int = 0
+) -> ServedProcess:
+    """Return a server of a new directory; start it in a ``with`` statement.
 
     Args:
         folder: made; its parent exists.
         settings: the broker's configuration.
+        options: of the command, too.
+        node: the broker's id.
     """
     folder.mkdir()
-    identity = "version=1\ncluster.id=peers\nnode.id=0\n"
+    identity = f"version=1\ncluster.id=peers\nnode.id={node}\n"
     (folder / "meta.properties").write_text(identity)
-    options = (word for name, value in settings.items() for word in ("--set", f"{name}={value}"))
-    return ServedProcess(folder, "--writable", *options)
+    sets = (word for name, value in settings.items() for word in ("--set", f"{name}={value}"))
+    return ServedProcess(folder, "--writable", *options, *sets)
 
 
 class Outcome(NamedTuple):

@@ -9,10 +9,8 @@ from typing import Final
 import pytest
 
 from tests.peers.fetched import kafka_go_tests
-from tests.peers.served import SETTINGS, Outcome, assert_as_expected
-from tests.server.served_process import ServedProcess
+from tests.peers.served import SETTINGS, Outcome, assert_as_expected, writable_server
 
-_ADDRESS: Final = "localhost:9092"
 _NO_ACLS: Final = "there is no authorizer"
 _NO_SASL: Final = "wants a listener with SASL at port 9093"
 _AS_A_BROKER: Final = "a broker of 4.2.0 fails it, too"
@@ -54,10 +52,7 @@ def outcomes() -> dict[str, Outcome]:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_kafka_go_finds_a_broker(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "meta.properties").write_text("version=1\ncluster.id=peers\nnode.id=1\n")
     settings = {**SETTINGS, "num.partitions": 1, "group.min.session.timeout.ms": 6000}
-    options = [word for each in settings.items() for word in ("--set", "{}={}".format(*each))]
-    with ServedProcess(data, "--writable", "--port", "9092", "--advertised", _ADDRESS, *options):
+    options = ("--port", "9092", "--advertised", "localhost:9092")
+    with writable_server(tmp_path / "data", settings, *options, node=1):
         assert_as_expected(outcomes(), REFUSED)

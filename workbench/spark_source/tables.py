@@ -19,9 +19,7 @@ from workbench.inspection.listing import Root, list_log_directories
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.checkpoints import checkpoints_of
-from workbench.inspection.verify.directory import era_of
 from workbench.inspection.verify.logs import DirectoryFacts, verify_logs
-from workbench.inspection.verify.shutdown_state import shutdown_state_of
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders import schemas
 from workbench.loaders.remote import all_opened
@@ -156,8 +154,7 @@ class FindingsReader(DataSourceReader):
         tasks: list[InputPartition] = []
         for root in plan.listing.roots:
             found = [each for each in root.partitions if each.path in chosen]
-            state, (checkpoints, _) = shutdown_state_of(root, rules), checkpoints_of(root)
-            facts = DirectoryFacts.of(state, era_of(root), checkpoints)
+            facts = DirectoryFacts.of(root, rules, checkpoints_of(root)[0])
             for group in _grouped((each.size for each in found), self._options.max_partition_bytes):
                 some = found[group]
                 tasks.append(FindingsTask(some, facts.about(some), fs))

@@ -3,21 +3,24 @@
 That is read once: tasks of Spark take it along with their partitions.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from workbench.config.broker_rules import BrokerRules
 from workbench.files import names
 from workbench.files.names import TopicPartition
 from workbench.inspection.confirmed_findings import check_twice
 from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Root
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.verify.checkpoints import Checkpoints
+from workbench.inspection.verify.directory import era_of
 from workbench.inspection.verify.file import verify_single_file
 from workbench.inspection.verify.partition import Advance, Era, PartitionResult, verify_partition
 from workbench.inspection.verify.remote import verify_remote
 from workbench.inspection.verify.segments.segment import collect
-from workbench.inspection.verify.shutdown_state import ShutdownState
+from workbench.inspection.verify.shutdown_state import ShutdownState, shutdown_state_of
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,11 @@ class DirectoryFacts:
     cleaned: frozenset[TopicPartition]
 
     @classmethod
-    def of(cls, shutdown: ShutdownState, era: Era, checkpoints: Checkpoints) -> "DirectoryFacts":
+    def of(cls, root: Root, rules: BrokerRules, checkpoints: Checkpoints) -> "DirectoryFacts":
         """Return what a log directory says, by its checkpoints too."""
         cleaned = checkpoints.get(names.CLEANER_OFFSETS)
-        return cls(shutdown, era, frozenset(() if cleaned is None else cleaned.offsets))
+        partitions = frozenset(() if cleaned is None else cleaned.offsets)
+        return cls(shutdown_state_of(root, rules), era_of(root), partitions)
 
     def about(self, partitions: Iterable[DiskPartition]) -> "DirectoryFacts":
         """Return the same without what it says of other partitions."""
@@ -57,7 +61,7 @@ def verify_logs(
     deep: bool = True,
     advance: Advance | None = None,
     workers: int = 1,
-    known: Collection[Finding] = (),
+    seen: set[Finding] | None = None,
 ) -> Iterator[tuple[DiskPartition, PartitionResult]]:
     """Yield the partitions of one log directory, and what was found in each.
 
@@ -65,9 +69,10 @@ def verify_logs(
         partitions: those marked for deletion are checked only where they were opened alone.
         facts: what the log directory says of them.
         deep, advance, workers: see `verify_partitions`.
-        known: findings about remote segments that came before: they do not come again.
+        seen: findings about remote segments that came before, which do not come again; gets those
+            that come.
     """
-    seen = {*known}
+    seen = set() if seen is None else seen
     in_use = facts.shutdown.stop == "running"
     for each in partitions:
         if each.kind == "delete" and not each.is_alone:

@@ -34,11 +34,11 @@ from workbench.inspection.verify.checkpoints import (
     verify_checkpoints,
     verify_folders,
 )
-from workbench.inspection.verify.directory import era_of, verify_root, verify_roots
+from workbench.inspection.verify.directory import verify_root, verify_roots
 from workbench.inspection.verify.logs import DirectoryFacts, verify_logs
 from workbench.inspection.verify.partition import Advance, Era, PartitionResult, verify_partition
 from workbench.inspection.verify.segments.segment import collect
-from workbench.inspection.verify.shutdown_state import ShutdownState, is_running, shutdown_state_of
+from workbench.inspection.verify.shutdown_state import ShutdownState, is_running
 
 
 def verify(
@@ -105,10 +105,11 @@ def verify_partitions(
         rules: of the broker that findings speak of.
     """
     is_filtered = not (topics is None and partitions is None and folders is None)
-    known: list[Finding] = []
+    seen: set[Finding] = set()
     for root in listing.roots:
-        situation, era = shutdown_state_of(root, rules), era_of(root)
         checkpoints, found = checkpoints_of(root)
+        facts = DirectoryFacts.of(root, rules, checkpoints)
+        situation, era = facts.shutdown, facts.era
         wanted = (
             each
             for each in root.partitions
@@ -116,14 +117,11 @@ def verify_partitions(
             and (partitions is None or each.partition in partitions)
             and (folders is None or each.path in folders)
         )
-        facts = DirectoryFacts.of(situation, era, checkpoints)
         results: dict[TopicPartition, PartitionResult] = {}
         for partition, result in verify_logs(
-            wanted, facts, deep=deep, advance=advance, workers=workers, known=known
+            wanted, facts, deep=deep, advance=advance, workers=workers, seen=seen
         ):
             yield partition, result.findings
-            if partition.remote is not None:
-                known += result.findings
             if partition.kind == "log":
                 results[TopicPartition(partition.topic, partition.partition)] = result
         found += _of_root(root, checkpoints, results, situation, era, whole=not is_filtered)
