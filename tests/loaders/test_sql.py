@@ -638,6 +638,7 @@ NEEDS = {
     "select x.c.city from (select value.ship_to c from orders) x": (["value"], {"ship_to"}),
     "select committed, headers['a'] from orders": (["headers", "committed"], None),
 }  # fmt: skip
+JSON_BY = [None, "json", "orders=json", {"*": "json"}, {"orders": "json", "payments": "utf8"}]
 ALL = [
     "select value.total_cents, value from orders",
     "with o as (from orders) select value.total_cents from o",
@@ -660,6 +661,13 @@ def test_a_query_reads_the_columns_and_fields_that_it_needs(
     assert scan.columns == columns
     if fields is not None:
         assert {each.name for each in scan.schema.field("value").type} == fields
+
+
+@pytest.mark.parametrize("decoding", JSON_BY, ids=str)
+def test_it_reads_no_more_however_the_format_is_given(logs: wb.LogDirectory, decoding: Any) -> None:
+    decode = {} if decoding is None else {"value": decoding}
+    (scan,) = logs.sql("select value.total_cents from orders", decode=decode).scans
+    assert [each.name for each in scan.schema.field("value").type] == ["total_cents"]
 
 
 @pytest.mark.parametrize("query", ALL)

@@ -11,6 +11,7 @@ from workbench.inspection.listing import Listing
 from workbench.loaders.scan.reading import ScanReading
 from workbench.loaders.scan.scan import Scan, stored_in
 from workbench.loaders.sql.query import SqlQuery
+from workbench.values.by_topic import of_topics
 from workbench.values.formats.json_fields import JsonFields, are_quick
 from workbench.values.readable import readable
 from workbench.values.registry import Decoding
@@ -50,16 +51,16 @@ def formats_of_fields(
 
 
 def needed_fields(
-    decode: "Mapping[str, ColumnDecoding]", query: SqlQuery
+    decode: "Mapping[str, ColumnDecoding]", query: SqlQuery, topics: Collection[str]
 ) -> "Mapping[str, ColumnDecoding]":
-    """Return decodings that read no more of JSON than the fields that a query needs."""
+    """Return decodings of topics that read no more of JSON than the fields that a query needs."""
     if query.needed is None or not are_quick():
         return decode
     return {
         column: Decoding("json", JsonFields.of(query.needed.fields[column]))
         if how == "json" and column in query.needed.fields
         else how
-        for column, how in decode.items()
+        for column, how in of_topics(decode, topics).items()
     }
 
 
