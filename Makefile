@@ -130,7 +130,7 @@ lock: ## write requirements.lock from pyproject.toml, keeping the pins that stil
 upgrade: ## write requirements.lock with the newest versions that pyproject.toml allows
 	@$(PYTHON) .ci/lock.py --upgrade
 
-system: ## install what tests need besides Python: Chromium, a JDK, Maven, node, kcat, zsh, faketime
+system: ## install what tests need besides Python: Chromium, a JDK, Maven, node, a C++ compiler, kcat, zsh, faketime
 	@$(PYTHON) .ci/system_packages.py
 
 jar: env system ## compile the reader in Java that Spark loads, for tests and the wheel

@@ -1,4 +1,4 @@
-"""Install what the tests need beside Python: a browser, a JDK, Maven, node, kcat, zsh and faketime.
+"""Install what the tests need beside Python: a browser, a JDK, a C++ compiler, kcat and others.
 
 As root on Debian or Ubuntu what is missing is installed by apt-get. Elsewhere nothing is changed:
 the message says what is missing, and which tests want it. Needs nothing but Python 3.11 or newer.
@@ -67,6 +67,15 @@ NEEDS = (
         ("nodejs",),
     ),
     Need(
+        "a C++ compiler, make, and the headers of zlib, OpenSSL and RapidJSON",
+        "librdkafka's own tests (make test-long)",
+        lambda: (
+            shutil.which("make") is not None
+            and compiles("zlib.h", "openssl/ssl.h", "rapidjson/schema.h")
+        ),
+        ("g++", "make", "zlib1g-dev", "libssl-dev", "rapidjson-dev"),
+    ),
+    Need(
         "kcat",
         "tests of the server with other programs (tests/peers)",
         lambda: shutil.which("kcat") is not None,
@@ -110,6 +119,17 @@ def version_of(program: str, question: str) -> int:
         return 0
     number = re.search(r"\d+", answer.stdout + answer.stderr)
     return int(number.group()) if number else 0
+
+
+def compiles(*headers: str) -> bool:
+    """Return whether a C++ compiler finds the headers."""
+    source = "".join(f"#include <{header}>\n" for header in headers)
+    command = ["c++", "-x", "c++", "-fsyntax-only", "-"]
+    try:
+        done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0
 
 
 def can_install() -> bool:

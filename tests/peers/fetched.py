@@ -17,6 +17,7 @@ CACHE: Final = JAVA_CACHE.with_name("peers")
 _PROJECT: Final = Path(__file__).parents[2]
 _FRANZ_GO: Final = Path(__file__).with_name("franz_go")
 _KAFKA_GO: Final = Path(__file__).with_name("kafka_go")
+_LIBRDKAFKA: Final = Path(__file__).with_name("librdkafka")
 _SARAMA: Final = Path(__file__).with_name("sarama")
 KGO: Final = "github.com/twmb/franz-go/pkg/kgo"
 """The package of franz-go that has the client."""
@@ -75,11 +76,75 @@ def _go_tests(module: Path, package: str) -> tuple[Path, Path]:
 
 def scraper() -> Path:
     """Return the program that asks for what an exporter of metrics does, by sarama."""
+    return _sarama_programs() / "scrape"
 
-    def compile_program(into: Path) -> None:
+
+def toxiproxy() -> Path:
+    """Return the program through which sarama's functional tests disturb connections."""
+    return _sarama_programs() / "toxiproxy"
+
+
+def sarama_tests() -> tuple[Path, Path]:
+    """Return the program of sarama's functional tests, and the folder of their sources.
+
+    Their topics have three replicas; here they have one, as there is one broker.
+    """
+
+    def compile_tests(into: Path) -> None:
+        found = _go(_SARAMA, "list", "-f", "{{.Dir}}", "github.com/IBM/sarama").strip()
+        source = shutil.copytree(found, into / "source")
+        _replace(source / "functional_test.go", "ReplicationFactor: 3,", "ReplicationFactor: 1,")
+        _go(source, "test", "-c", "-tags", "functional", "-o", str(into / "tests"), ".")
+
+    folder = _kept(f"sarama-tests-{_digest(*sorted(_SARAMA.glob('go.*')))}", compile_tests)
+    return folder / "tests", folder / "source"
+
+
+def _sarama_programs() -> Path:
+    def compile_programs(into: Path) -> None:
         _go(_SARAMA, "build", "-o", str(into / "scrape"), ".")
+        server = "github.com/Shopify/toxiproxy/v2/cmd/server"
+        _go(_SARAMA, "build", "-o", str(into / "toxiproxy"), server)
 
-    return _kept(f"sarama-{_digest(*sorted(_SARAMA.iterdir()))}", compile_program) / "scrape"
+    return _kept(f"sarama-{_digest(*sorted(_SARAMA.iterdir()))}", compile_programs)
+
+
+def librdkafka_tests() -> Path:
+    """Return the folder of librdkafka's own tests, with the program ``test-runner``.
+
+    Their sources are in the npm package of Confluent's client. Some topics have three replicas;
+    here they have one, as there is one broker.
+    """
+    (name, _, version) = "confluentinc/kafka-javascript@1.10.1".rpartition("@")
+
+    def compile_tests(into: Path) -> None:
+        deno(_LIBRDKAFKA, "cache", f"npm:@{name}@{version}")
+        (package,) = (CACHE / "deno" / "npm").glob(f"**/@{name}/{version}")
+        source = shutil.copytree(package / "deps" / "librdkafka", into / "source")
+        replicas = "partition_cnt, replication_factor,\n"
+        _replace(source / "tests" / "test.c", replicas, "partition_cnt, 1,\n")
+        # a package of npm loses the bits of programs
+        _run(["bash", "configure", "--disable-gssapi", "--disable-curl"], cwd=source)
+        for folder, target in ((source, "libs"), (source / "tests", "test-runner")):
+            _run(["make", "--silent", "--jobs=2", target], cwd=folder)
+
+    digest = _digest(_LIBRDKAFKA / "deno.lock")
+    return _kept(f"librdkafka-{digest}", compile_tests) / "source" / "tests"
+
+
+def deno(pinned: Path, command: str, *arguments: str) -> str:
+    """Run deno with the packages that the lock of a folder pins; return what it prints."""
+    program = shutil.which("deno", path=Path(sys.executable).parent)
+    assert program is not None
+    options = ("--quiet", "--no-config", "--frozen", f"--lock={pinned / 'deno.lock'}")
+    environment = {**os.environ, "DENO_DIR": str(CACHE / "deno")}
+    return _run([program, command, *options, *arguments], env=environment)
+
+
+def _replace(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text, file
+    file.write_text(text.replace(old, new))
 
 
 def _go(module: Path, *arguments: str) -> str:

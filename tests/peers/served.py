@@ -4,6 +4,9 @@ A peer is a program of others that speaks Kafka's protocol. Each of its tests is
 that does not pass must be in the peer's table of refusals, with the reason.
 """
 
+import os
+import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -48,6 +51,37 @@ class Outcome(NamedTuple):
 
     word: str
     output: str = ""
+
+
+def go_tests(program: Path, folder: Path, *options: str, **settings: str) -> dict[str, Outcome]:
+    """Run a program that ``go test -c`` made; return how each test and part of a test ended.
+
+    Args:
+        program: the program.
+        folder: where it is run.
+        options: the program's, without ``-test.v``.
+        settings: of its environment, beside this one.
+
+    Raises:
+        AssertionError: the program ended by itself, so tests are missing.
+    """
+    done = subprocess.run(
+        [program, "-test.v", *options],
+        cwd=folder, env={**os.environ, **settings}, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+    )  # fmt: skip
+    assert "\npanic: " not in done.stdout, done.stdout[-10_000:]
+    words = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
+    found = re.findall(r"^\s*--- (PASS|FAIL|SKIP): (\S+) \(", done.stdout, re.MULTILINE)
+    return {
+        name: Outcome(words[word], done.stdout if word == "FAIL" else "") for word, name in found
+    }
+
+
+def go_test_names(*sources: Path) -> list[str]:
+    """Return the names of the tests in source files of Go."""
+    texts = (source.read_text() for source in sources)
+    return [name for text in texts for name in re.findall(r"^func (Test\w+)", text, re.MULTILINE)]
 
 
 def assert_as_expected(outcomes: Mapping[str, Outcome], refused: Mapping[str, str]) -> None:

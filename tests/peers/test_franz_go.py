@@ -5,16 +5,19 @@ The chains of consumers that rebalance while they read and write (`TestGroupETL`
 in transactions) pass on 1,000 records, and in `make test-long` on 5,000, instead of 500,000.
 """
 
-import os
-import re
-import subprocess
 from collections.abc import Iterator
 from typing import Final
 
 import pytest
 
 from tests.peers.fetched import kgo_tests
-from tests.peers.served import SETTINGS, Outcome, assert_as_expected, writable_server
+from tests.peers.served import (
+    SETTINGS,
+    assert_as_expected,
+    go_test_names,
+    go_tests,
+    writable_server,
+)
 from tests.server.served_process import ServedProcess
 
 _NO_SHARE = "share groups are described, not joined"
@@ -49,35 +52,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProcess]:
 @pytest.mark.parametrize("records", [1000, pytest.param(5000, marks=pytest.mark.long)])
 def test_franz_go_finds_a_broker(server: ServedProcess, records: int) -> None:
     program, folder = kgo_tests()
-    sources = ((folder / f"{name}_test.go").read_text() for name in _FILES)
-    names = [
-        name for text in sources for name in re.findall(r"^func (Test\w+)", text, re.MULTILINE)
-    ]
-    environment = {
-        **os.environ,
-        "KGO_LOG_LEVEL": "none",
-        "KGO_SEEDS": server.where,
-        "KGO_TEST_RECORDS": str(records),
-        "KGO_TEST_RF": "1",
-    }
-    options = (
-        "-test.v",
+    names = go_test_names(*(folder / f"{name}_test.go" for name in _FILES))
+    outcomes = go_tests(
+        program,
+        folder,
         f"-test.parallel={_AT_ONCE}",
         f"-test.timeout={_SECONDS}s",
         f"-test.run=^({'|'.join(names)})$",
+        KGO_LOG_LEVEL="none",
+        KGO_SEEDS=server.where,
+        KGO_TEST_RECORDS=str(records),
+        KGO_TEST_RF="1",
     )
-    done = subprocess.run(
-        [program, *options],
-        cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        check=False,
-    )  # fmt: skip
-    outcomes = _outcomes(done.stdout)
-    assert set(names) <= outcomes.keys(), done.stdout[-5000:]
+    assert set(names) <= outcomes.keys()
     assert_as_expected(outcomes, REFUSED)
-
-
-def _outcomes(output: str) -> dict[str, Outcome]:
-    """Return how each test and part of a test ended, with the whole output if one failed."""
-    words = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
-    found = re.findall(r"^\s*--- (PASS|FAIL|SKIP): (\S+) \(", output, re.MULTILINE)
-    return {name: Outcome(words[word], output if word == "FAIL" else "") for word, name in found}

@@ -1,15 +1,12 @@
 """kafka-go's own tests, against a writable server: they look for a broker at localhost:9092."""
 
-import os
-import re
-import subprocess
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.peers.fetched import kafka_go_tests
-from tests.peers.served import SETTINGS, Outcome, assert_as_expected, writable_server
+from tests.peers.served import SETTINGS, Outcome, assert_as_expected, go_tests, writable_server
 
 _NO_ACLS: Final = "there is no authorizer"
 _NO_SASL: Final = "wants a listener with SASL at port 9093"
@@ -21,13 +18,18 @@ REFUSED: Final = {
     "TestClientDeleteACLs": _NO_ACLS,
     "TestClientDescribeACLs": _NO_ACLS,
     "TestClientTxnOffsetCommit": _AS_A_BROKER,
+    "TestConn/nettest": "is left out, as in its own CI",
+    "TestConsumerGroupWithMissingTopic": "skips itself",
     "TestDescribeUserScramCredentials": "SCRAM users are not served",
-    "TestReaderConsumerGroup": f"consumer_group_rebalance: {_AS_A_BROKER}",
+    "TestReadTruncatedMessages": "skips itself",
+    "TestReaderConsumerGroup": "a part fails",
+    "TestReaderConsumerGroup/consumer_group_rebalance": _AS_A_BROKER,
     "TestReaderReadCompactedMessage": f"sets a segment size that is not allowed: {_AS_A_BROKER}",
     "TestUnsupportedSASLMechanism": _NO_SASL,
-    "TestWriter": f"the part with SASL/PLAIN: {_NO_SASL}",
+    "TestWriter": "a part fails",
+    "TestWriter/writing_a_message_with_SASL_Plain_authentication": _NO_SASL,
 }
-"""Test → why it does not pass."""
+"""Test, and part of a test → why it does not pass."""
 _PANICS: Final = (
     "^TestReaderConsumerGroup$/(verify_offset_committed|consumer_group_commits_on_close)"
 )
@@ -35,17 +37,24 @@ _PANICS: Final = (
 
 
 def outcomes() -> dict[str, Outcome]:
-    """Run the tests against what listens at localhost:9092."""
+    """Run the tests against what listens at localhost:9092.
+
+    Some wait for 10 s, which a busy machine may exceed: what fails unexpectedly runs again, alone.
+    """
+
     program, folder = kafka_go_tests()
-    done = subprocess.run(
-        [program, "-test.v", "-test.timeout=500s", f"-test.skip={_PANICS}"],
-        cwd=folder, env={**os.environ, "KAFKA_SKIP_NETTEST": "1", "KAFKA_VERSION": "2.8.1"},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-    )  # fmt: skip
-    assert "panic: " not in done.stdout, done.stdout
-    words = {"PASS": "passed", "FAIL": "failed"}
-    found = re.findall(r"^--- (PASS|FAIL): (\S+) \(", done.stdout, re.MULTILINE)
-    return {name: Outcome(words[word], done.stdout) for word, name in found}
+
+    def run(option: str) -> dict[str, Outcome]:
+        return go_tests(
+            program, folder, "-test.timeout=500s", option,
+            KAFKA_SKIP_NETTEST="1", KAFKA_VERSION="2.8.1",
+        )  # fmt: skip
+
+    found = run(f"-test.skip={_PANICS}")
+    for name in [name for name, outcome in found.items() if outcome.word == "failed"]:
+        if name not in REFUSED and "/" not in name:
+            found |= run(f"-test.run=^{name}$")
+    return found
 
 
 @pytest.mark.slow

@@ -1,17 +1,13 @@
 """KafkaJS's calls of administration, producers, transactions and groups: a server, and a broker."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.kafka_broker import Broker
-from tests.peers.fetched import CACHE
+from tests.peers.fetched import deno
 from tests.peers.served import SETTINGS, Outcome, assert_as_expected, writable_server
 
 _CALLS: Final = Path(__file__).parent / "kafkajs" / "calls.js"
@@ -21,17 +17,8 @@ REFUSED: Final = {"describeAcls": "there is no authorizer"}
 
 def outcomes(bootstrap: str) -> dict[str, Outcome]:
     """Return how each call ended. KafkaJS is fetched once, into the cache of the peers."""
-    deno = shutil.which("deno", path=Path(sys.executable).parent)
-    assert deno is not None
-    lock = ("--frozen", f"--lock={_CALLS.with_name('deno.lock')}")
-    options = ("--quiet", "--no-config", "--allow-all", *lock)
-    done = subprocess.run(
-        [deno, "run", *options, str(_CALLS), bootstrap],
-        env={**os.environ, "DENO_DIR": str(CACHE / "deno")}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    rows = map(json.loads, done.stdout.splitlines())
+    printed = deno(_CALLS.parent, "run", "--allow-all", str(_CALLS), bootstrap)
+    rows = map(json.loads, printed.splitlines())
     return {
         row["name"]: Outcome("passed" if row["problem"] is None else "failed", str(row["problem"]))
         for row in rows
