@@ -41,7 +41,6 @@ def outcomes() -> dict[str, Outcome]:
 
     Some wait for 10 s, which a busy machine may exceed: what fails unexpectedly runs again, alone.
     """
-
     program, folder = kafka_go_tests()
 
     def run(option: str) -> dict[str, Outcome]:
