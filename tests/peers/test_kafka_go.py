@@ -30,10 +30,12 @@ REFUSED: Final = {
     "TestWriter/writing_a_message_with_SASL_Plain_authentication": _NO_SASL,
 }
 """Test, and part of a test → why it does not pass."""
-_PANICS: Final = (
+_SKIPPED: Final = (
     "^TestReaderConsumerGroup$/(verify_offset_committed|consumer_group_commits_on_close)"
+    "|^TestRebalanceTooManyConsumers$"
 )
-"""Tests whose helper uses a group that it has not connected: the program ends, whatever answers."""
+"""Tests whose helper uses a group that it has not connected, so that the program ends whatever
+answers; and one that passes at times, at a broker of 4.2.0 as here: it races with its topic."""
 
 
 def outcomes() -> dict[str, Outcome]:
@@ -49,7 +51,7 @@ def outcomes() -> dict[str, Outcome]:
             KAFKA_SKIP_NETTEST="1", KAFKA_VERSION="2.8.1",
         )  # fmt: skip
 
-    found = run(f"-test.skip={_PANICS}")
+    found = run(f"-test.skip={_SKIPPED}")
     for name in [name for name, outcome in found.items() if outcome.word == "failed"]:
         if name not in REFUSED and "/" not in name:
             found |= run(f"-test.run=^{name}$")
