@@ -11,7 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.measure import table
+from tests.benchmarks.bench_engine_load import made
+from tests.benchmarks.measure import PARTITIONS, table
 from tests.browser.bridge import chromium
 from tests.e2e.apps import end, start
 
@@ -96,14 +97,14 @@ def peers() -> list[list[str]]:
         ]
 
 
-def pictures() -> list[list[str]]:
-    """Return rows of how long after the command the app is there, in elapsed time."""
+def pictures(path: str, rounds: int = ROUNDS) -> list[list[str]]:
+    """Return rows of how long after the command the app of a directory is there: elapsed time."""
     found = []
     with tempfile.TemporaryDirectory() as folder, chromium(Path(folder)) as browser:
         page = browser.new_page()
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             began = time.perf_counter()
-            app = start(Path(SHOP), Path(folder))
+            app = start(Path(path), Path(folder))
             address = time.perf_counter() - began
             page.goto(app.address)
             page.wait_for_selector(".klw-overcard")
@@ -126,7 +127,13 @@ def main() -> None:
     rows = [[name, best([*COMMAND, *given]), BOUNDS[name]] for name, given in WARM.items()]
     table("commands on 5 MB, CPU", ["command", "CPU", "bound by"], rows)
     table("Spark, CPU", ["", "CPU"], [["first task of a cold worker", cold_worker()]])
-    table("app on 5 MB, elapsed time", ["from the command to", ""], pictures())
+    columns = ["from the command to", ""]
+    table("app on 5 MB, elapsed time", columns, pictures(SHOP))
+    table(
+        f"app on {PARTITIONS:,} partitions, elapsed time",
+        columns,
+        pictures(str(made(PARTITIONS)), 2),
+    )
 
 
 if __name__ == "__main__":
