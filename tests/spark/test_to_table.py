@@ -25,8 +25,8 @@ from workbench.errors import LogDirectoryError, OutputError, SchemaError
 from workbench.pipelines import to_table
 from workbench.pipelines.lake.delta_table import DeltaTable
 from workbench.pipelines.lake.iceberg_table import IcebergTable
+from workbench.pipelines.lake.loading import Loading
 from workbench.pipelines.lake.parquet_table import ParquetTable
-from workbench.pipelines.lake.to_table import _Loading as Loading
 
 pytestmark = pytest.mark.spark
 OPTIONS: dict[str, Any] = {"decode": {"key": "utf8", "value": "json"}, "tell": print}
