@@ -25,6 +25,7 @@ GIVEN: Final = "given"
 STORED: Final = METADATA_TOPIC
 INTERNAL: Final = "a broker's configuration of this internal topic"
 DEFAULT: Final = "Kafka's default"
+_TIERED: Final = "remote.storage.enable"
 INTERNAL_SIZE: Final = "internal.segment.bytes"
 
 Configs = Mapping[str, Mapping[str, Any]]
@@ -109,12 +110,32 @@ class Settings:
         return {topic: self.own(topic) for topic in sorted(names)}
 
     def own(self, topic: str) -> dict[str, Any]:
-        """Return the values that a topic sets itself."""
+        """Return the values that a topic sets itself; not of a tier that the broker has not."""
+        found = self._own(topic)
+        if self.has_lost_tier(topic):
+            del found[_TIERED]
+        return found
+
+    def _own(self, topic: str) -> dict[str, Any]:
         found = dict(self.stored.get(topic, {}))
         for name, value in self.everywhere.items():
             if name in found:
                 found[name] = value
         return {**found, **INTERNAL_TOPICS.get(topic, {}), **self.topics.get(topic, {})}
+
+    @property
+    def is_tier_given(self) -> bool:
+        """Whether it was said if the broker has a remote tier; if not, topics that have one do."""
+        return "remote.log.storage.system.enable" in self.broker.origins
+
+    def has_lost_tier(self, topic: str) -> bool:
+        """Whether a topic has a remote tier, and the broker was said to have none.
+
+        Such a broker treats the topic as one that is only on its disks.
+        """
+        is_off = self.is_tier_given and not self.broker.remote_log_storage_system_enable
+        given = self._own(topic).get(_TIERED, False) if is_off else False
+        return check(TOPIC_NAMES[_TIERED], given) is True
 
     def config_of(self, topic: str) -> LogConfig:
         """Return the configuration of a topic."""

@@ -231,6 +231,7 @@ def _replicas(
 ) -> Iterator[tuple[DirectoryName, _Replica]]:
     """Yield every log that may be a partition's, and every one that the node creates."""
     passes = {(each.topic, each.partition, each.what): each for each in minutes.passes}
+    tiers = {(each.topic, each.partition): each for each in minutes.tiers if each.segments}
     sizes = {
         os.path.join(os.path.abspath(root.path), partition.name): partition.size
         for root in listing.roots
@@ -249,6 +250,13 @@ def _replicas(
         if verdict == "served" and retained is not None and retained.records:
             verdict = "expiring"
             reason = f"{retained.rule} deletes {plural(retained.records, 'record')}"
+        lost = tiers.get((name.topic, name.partition))
+        if verdict == "served" and lost is not None:
+            verdict = "expiring"
+            reason = (
+                f"the remote tier loses {plural(lost.segments, 'segment')}, offsets "
+                f"{lost.first_offset} to {lost.last_offset}: {lost.reason}"
+            )
         yield name, _Replica(
             verdict, f"{row.name}: {reason}" if reason else "", row, size,
             0 if retained is None or verdict not in _LOADED else retained.records,
