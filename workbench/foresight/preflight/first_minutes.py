@@ -450,12 +450,18 @@ def _groups(found: FirstMinutes) -> Iterator[Concern]:
     what = f"{count} do not go on where they stopped" if len(by_group) > 1 else ""
     what = what or "1 group does not go on where it stopped"
     what += f", auto.offset.reset decides: {named_or_more(texts, '; ')}"
+    has_expired = any(each.state == "expired" for each in found.restarts)
+    if has_expired:
+        at = time_text(found.expires_at)
+        what += (
+            f". Offsets that have expired are there until the first clean-up of offsets, at {at}"
+        )
     group = next(iter(sorted(by_group)))
     action = (
         f"See kafka-workbench group {group} DIR; before its consumers start, set its offsets with "
         "kafka-consumer-groups.sh --reset-offsets"
     )
-    if any(each.state == "expired" for each in found.restarts):
+    if has_expired:
         action += (
             ". A larger offsets.retention.minutes in server.properties, before the start, keeps "
             "offsets that have expired"
