@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 import workbench as wb
-from tests.brokers.first_minutes import DAY, LONG_AGO, SETTINGS, left
+from tests.brokers.first_minutes import DAY, LONG_AGO, SETTINGS, left, said, settled
 from tests.kafka_broker import CACHE, Artifact, Broker, resolve
 from tests.waiting import HANGS_AFTER_S, wait_until
 
@@ -162,7 +162,10 @@ def test_the_tier_loses_what_a_preflight_said(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.long
 def test_remote_retention_deletes_what_a_preflight_said(tmp_path: Path) -> None:
-    """It may count local segments twice by `retention.bytes`, until it knows what the tier has."""
+    """It may count local segments twice by `retention.bytes`, until it knows what the tier has.
+
+    One that has the highest copied offset alone always counts twice.
+    """
     own = {"remote.storage.enable": "true", "segment.ms": "1000"}
     topics = {
         "by-age": own | {"retention.bytes": "-1"}, "by-size": own | {"retention.ms": "-1"},
@@ -179,15 +182,48 @@ def test_remote_retention_deletes_what_a_preflight_said(tmp_path: Path) -> None:
     assert found.first_minutes is not None
     told = {each.topic: each for each in found.first_minutes.tiers}
     assert {topic: (each.rule, each.segments) for topic, each in told.items()} == {
-        "by-age": ("retention.ms", RECORDS - 2), "by-size": ("retention.bytes", 3),
+        "by-age": ("retention.ms", RECORDS - 2), "by-size": ("retention.bytes", 4),
     }  # fmt: skip
     assert (
-        f", {RECORDS - 4} more segments, up to offset {RECORDS - 2}, if" in told["by-size"].reason
+        f", {RECORDS - 5} more segments, up to offset {RECORDS - 2}, if" in told["by-size"].reason
     )
     assert "tier-retention" in {each.kind for each in found.concerns}
+    assert {found[topic].verdict for topic in topics} == {"expiring"}
     broker.settings |= limits  # retention on the disk still waits
-    starts = {RECORDS - 2}, {3, RECORDS - 1}
+    starts = {RECORDS - 2}, {4, RECORDS - 1}
     with broker:
         wait_until(lambda: all(
             log.start in each for log, each in zip(left(broker).values(), starts, strict=True)
         ))  # fmt: skip
+
+
+@pytest.mark.broker
+@pytest.mark.slow
+@pytest.mark.long
+def test_without_the_tier_retention_deletes_what_a_preflight_said(tmp_path: Path) -> None:
+    """By `retention.ms`, although `local.retention.ms` is unlimited, and by no local limit."""
+    own = {"remote.storage.enable": "true", "segment.ms": "1000"}
+    topics = {
+        "old": own | {"local.retention.ms": "-1"},
+        "kept": own | {"retention.ms": "-1", "local.retention.bytes": "400"},
+    }
+    unlimited = {"log.retention.ms": "-1"}
+    broker = Broker(VERSION, tmp_path, SETTINGS | _QUIET | _tier(tmp_path) | unlimited)
+    with broker:
+        _fill(broker, topics, young=2)
+        wanted = dict.fromkeys(topics, RECORDS - 1)
+        wait_until(lambda: _copied(tmp_path / "tier", topics) == wanted)
+        before = left(broker)
+    limits = {"log.retention.ms": str(DAY), "remote.log.storage.system.enable": "false"}
+    found = wb.open_log_directory(broker.data).preflight(limits)
+    assert found["old"].verdict == "expiring"
+    assert found["kept"].verdict == "served"
+    assert "tier-off" in {each.kind for each in found.concerns}
+    told = said(found, before)
+    assert told["old-0"] == (RECORDS - 2, RECORDS, 2)
+    assert told["kept-0"] == before["kept-0"]
+    broker.settings = SETTINGS | limits
+    with broker:
+        assert settled(broker, told) == told
+        time.sleep(5)  # two more checks
+        assert left(broker) == told

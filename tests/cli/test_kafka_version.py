@@ -105,6 +105,18 @@ def test_old_brokers_take_small_segments() -> None:
     assert run(*asked, "--kafka", "4.0").code == 0
 
 
+@pytest.mark.parametrize(
+    "given", ["zookeeper.session.timeout.ms=6000", "orders:message.format.version=2.3"]
+)
+def test_a_setting_that_a_later_version_removed_is_taken(given: str) -> None:
+    """As the server.properties of a broker that has ZooKeeper has it."""
+    era = SHOP.with_name("era-2.8.2")
+    assert run("preflight", era, "--kafka", "2.8", "--set", given).code == 1
+    refused = run("preflight", era, "--kafka", "4.2", "--set", given)
+    assert refused.code == 3
+    assert "removed in 4.0" in refused.err
+
+
 def test_before_2_3_a_log_that_is_shorter_than_the_cleaner_knows_is_not_cleaned(
     tmp_path: Path,
 ) -> None:

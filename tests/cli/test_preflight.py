@@ -17,7 +17,7 @@ from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.cluster.image import StoredCluster, StoredConfigs
 from workbench.inspection.listing import Listing
 from workbench.log_directory import open_log_directory
-from workbench.runtime.times import milliseconds
+from workbench.runtime.times import milliseconds, time_text
 
 Golden = Callable[[str], Case]
 ERA = Path(__file__).parents[2] / "sample_data" / "era-0.8.2.2"
@@ -447,3 +447,44 @@ def test_commits_that_are_missing_already_are_told(plain: Path) -> None:
     found = open_log_directory(plain).preflight(now=int(stop_of(plain)), kafka="2.8")
     (concern,) = (each for each in found.concerns if each.kind == "commits-lost")
     assert concern.what.startswith(f"{name} ends earlier: a group whose last commits are missing")
+
+
+def test_what_was_stray_before_is_no_topic_of_the_start(tmp_path: Path) -> None:
+    """As real brokers of 3.9 and 4.2 did: they left the folder as it was, and served the rest."""
+    data = open_base("disks", tmp_path)
+    stray = f"ghost-0.{1:032x}-stray"
+    shutil.copytree(data / "d2" / "stock-0", data / "d2" / stray)
+    outcome = run("preflight", data / "d1", data / "d2", "--now", stop_of(data))
+    assert outcome.code == 1
+    assert outcome.out.splitlines()[-1] == "the broker starts; topics: 2 served"
+    assert f"1 log became stray before, and the start changes nothing of that: {stray}" in (
+        outcome.out
+    )
+
+
+def test_a_move_between_log_directories_that_goes_on_is_named(tmp_path: Path) -> None:
+    """As a real 3.9.1 did: within two minutes, the log was in the other directory alone."""
+    data = open_base("disks", tmp_path)
+    (log,) = data.glob("d?/stock-0")
+    other = data / ("d2" if log.parent.name == "d1" else "d1")
+    shutil.copytree(log, other / f"stock-0.{1:032x}-future")
+    found = open_log_directory([data / "d1", data / "d2"]).preflight(now=int(stop_of(data)))
+    (move,) = (each.what for each in found.concerns if each.kind == "moves")
+    assert f"stock-0 from {log.parent} to {other}, whose copy ends at offset" in move
+    assert found["stock"].verdict == "served"
+
+
+def test_a_configuration_that_is_given_is_not_assumed() -> None:
+    logs = open_log_directory(ERA_2_8)
+    for given, is_assumed in (("orders:retention.ms", False), ("log.retention.ms", True)):
+        found = logs.preflight({"log.retention.ms": -1, given: 1}, kafka="2.8")
+        (what,) = (each.what for each in found.concerns if each.kind == "first-retention")
+        assert ("is in no file here" in what) is is_assumed
+
+
+def test_when_expired_offsets_are_removed_is_said() -> None:
+    """As a real 2.8.2 did: two minutes after its start, it still had them all."""
+    now = int(stop_of(ERA_2_8)) + 30 * 86_400_000
+    found = open_log_directory(ERA_2_8).preflight({"log.retention.ms": -1}, kafka="2.8", now=now)
+    (what,) = (each.what for each in found.concerns if each.kind == "groups")
+    assert what.endswith(f"the first clean-up of offsets, at {time_text(now + 600_000)}")

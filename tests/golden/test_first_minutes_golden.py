@@ -10,6 +10,7 @@ from tests.coordinator.writing import TIME, CoordinatorLog, commit
 from tests.golden.cases import Case, names
 from workbench.coordinator.offsets.positions import LogPositions
 from workbench.files.names import TopicPartition
+from workbench.files.text import parse_uuid
 from workbench.foresight.preflight.first_minutes import TierLoss
 from workbench.inspection.cluster.image import StoredCluster
 from workbench.inspection.partition import DiskPartition
@@ -116,13 +117,43 @@ def test_remote_retention_deletes_by_age_and_by_size(golden: Callable[[str], Cas
     copies = [next(iter(open_log_directory(file).values())).segments[0] for file in files]
     newest = [int(each.batches.rows["max_timestamp"].max()) for each in copies]
     now = newest[1] + 1000
-    minutes = logs.preflight(configs, now=now, kafka="4.2.0").first_minutes
+    ids = [known for each in logs.values() if (known := parse_uuid(each.topic_id or ""))]
+    found = logs.preflight(configs, now=now, kafka="4.2.0", topic_ids=ids)
+    minutes = found.first_minutes
     assert minutes is not None
+    assert found["tier-local"].verdict == "expiring"
+    assert "the remote tier loses 2 segments, offsets 0 to" in found["tier-local"].reason
+    assert found["tier-txn"].verdict == "served"
     by_age, by_size = minutes.tiers[::-1]
     assert (by_age.rule, by_age.segments) == ("retention.ms", 2)
     assert by_age.last_offset == int(files[2].name[:20]) - 1
     assert (by_size.topic, by_size.segments) == ("tier-expire", 0)
     assert "1 segment, up to offset 99, if the broker counts local" in by_size.reason
+
+
+def test_a_broker_without_the_tier_deletes_by_the_retention_of_the_whole_log(
+    golden: Callable[[str], Case],
+) -> None:
+    """As a real 4.2.0 did that was started without `remote.log.storage.system.enable`."""
+    case = golden("4.2.0-tiered")
+    logs = open_log_directory(case.directory("data"))
+    configs = {**_configs(case, logs), "tier-local:retention.ms": "1000"}
+    kinds, starts = {}, {}
+    for given in ("", "true", "false"):
+        named = {"remote.log.storage.system.enable": given} if given else {}
+        found = logs.preflight(configs | named, now=1 << 42, kafka="4.2.0")
+        kinds[given] = {each.kind for each in found.concerns if each.kind.startswith("tier-")}
+        minutes = found.first_minutes
+        assert minutes is not None
+        starts[given] = {
+            each.log_start_offset
+            for each in minutes.passes
+            if (each.topic, each.what) == ("tier-local", "retention")
+        }
+    assert kinds == {
+        "": {"tier-assumed", "tier-retention"}, "true": {"tier-retention"}, "false": {"tier-off"},
+    }  # fmt: skip
+    assert starts == {"": set(), "true": set(), "false": {logs["tier-local-0"].log_end_offset}}
 
 
 def _open_records(partition: DiskPartition) -> int:

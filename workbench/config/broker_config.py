@@ -208,6 +208,10 @@ BROKER_DEFINITIONS: Final[tuple[Definition, ...]] = (
         "transaction.two.phase.commit.enable", "boolean", default=False, rule=ANY,
         doc="Whether transactions of a two-phase commit may take longer than any timeout.",
     ),
+    Definition(
+        "remote.log.storage.system.enable", "boolean", default=False, rule=ANY,
+        doc="Whether the broker has a remote tier.",
+    ),
 )  # fmt: skip
 
 DEFINITIONS: Final[dict[str, Definition]] = {one.name: one for one in BROKER_DEFINITIONS}
@@ -274,6 +278,7 @@ class BrokerConfig:
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int
     transaction_remove_expired_transaction_cleanup_interval_ms: int
     transaction_two_phase_commit_enable: bool
+    remote_log_storage_system_enable: bool
     topic: LogConfig
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 

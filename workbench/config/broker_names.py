@@ -160,7 +160,6 @@ _OTHERS: Final = """
     remote.log.storage.manager.class.name string
     remote.log.storage.manager.class.path string
     remote.log.storage.manager.impl.prefix string rsm.config.
-    remote.log.storage.system.enable boolean false
     replica.fetch.backoff.ms int 1000
     replica.fetch.max.bytes int 1048576
     replica.fetch.min.bytes int 1

@@ -79,6 +79,7 @@ INTRODUCED: Final = {
     "producer.id.expiration.ms": "3.4",
     "remote.log.copy.disable": "3.9",
     "remote.log.delete.on.disable": "3.9",
+    "remote.log.storage.system.enable": "3.0",
     "remote.storage.enable": "3.0",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "0.11",
     "transaction.max.timeout.ms": "0.11",

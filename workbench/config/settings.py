@@ -15,7 +15,9 @@ from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.changed_defaults import defaults_before, has_config, introduced_in
 from workbench.config.definitions import TOPIC_NAMES
 from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_TOPIC
+from workbench.config.kafka_versions import first_of, number_of
 from workbench.config.log_config import LogConfig, check, too_small
+from workbench.config.removed_configs import removed_in
 from workbench.config.values import refuse_unknown
 from workbench.errors import ConfigError
 from workbench.files.names import TopicPartition
@@ -25,6 +27,7 @@ GIVEN: Final = "given"
 STORED: Final = METADATA_TOPIC
 INTERNAL: Final = "a broker's configuration of this internal topic"
 DEFAULT: Final = "Kafka's default"
+_TIERED: Final = "remote.storage.enable"
 INTERNAL_SIZE: Final = "internal.segment.bytes"
 
 Configs = Mapping[str, Mapping[str, Any]]
@@ -63,8 +66,8 @@ class Settings:
             values: values by Kafka's names; a topic's may have the topic and a colon before it.
                 A duration may have a unit: ``7d``, ``12h``, ``30m``, ``10s``, ``500ms``.
             rules: of the version that is assumed: other values have its defaults, and names and
-                values that it does not have are refused. None: those of `MODELED_RULES`, with
-                every value that the engine can take.
+                values that it does not have are refused; what a later one removed is ignored.
+                None: those of `MODELED_RULES`, with every value that the engine can take.
 
         Raises:
             ConfigError: a name is unknown to Kafka, or a value is not allowed.
@@ -77,6 +80,9 @@ class Settings:
         for name, given in (values or {}).items():
             topic, colon, topic_name = name.rpartition(":")
             value = duration(topic_name, given)
+            is_known = name in BROKER_NAMES or topic_name in TOPIC_NAMES
+            if not is_known and rules is not None and _had(rules, topic_name):
+                continue  # the engine does not use it
             if colon:
                 topics.setdefault(topic, {})[topic_name] = value
             elif name in BROKER_NAMES or name.startswith(PLUGIN_PREFIXES):
@@ -109,12 +115,32 @@ class Settings:
         return {topic: self.own(topic) for topic in sorted(names)}
 
     def own(self, topic: str) -> dict[str, Any]:
-        """Return the values that a topic sets itself."""
+        """Return the values that a topic sets itself; not of a tier that the broker has not."""
+        found = self._own(topic)
+        if _TIERED in found and self.has_lost_tier(topic):
+            del found[_TIERED]
+        return found
+
+    def _own(self, topic: str) -> dict[str, Any]:
         found = dict(self.stored.get(topic, {}))
         for name, value in self.everywhere.items():
             if name in found:
                 found[name] = value
         return {**found, **INTERNAL_TOPICS.get(topic, {}), **self.topics.get(topic, {})}
+
+    @property
+    def is_tier_given(self) -> bool:
+        """Whether it was said if the broker has a remote tier; if not, topics that have one do."""
+        return "remote.log.storage.system.enable" in self.broker.origins
+
+    def has_lost_tier(self, topic: str) -> bool:
+        """Whether a topic has a remote tier, and the broker was said to have none.
+
+        Such a broker treats the topic as one that is only on its disks.
+        """
+        if not self.is_tier_given or self.broker.remote_log_storage_system_enable:
+            return False
+        return check(TOPIC_NAMES[_TIERED], self._own(topic).get(_TIERED, False)) is True
 
     def config_of(self, topic: str) -> LogConfig:
         """Return the configuration of a topic."""
@@ -216,6 +242,12 @@ def not_in_version(name: str, value: Any, rules: BrokerRules) -> str:
     if problem and name in TOPIC_NAMES and has_config(INTERNAL_SIZE, version):
         problem += f"; set {INTERNAL_SIZE}"
     return problem
+
+
+def _had(rules: BrokerRules, name: str) -> bool:
+    """Whether a configuration was removed after a version."""
+    removed = removed_in(name)
+    return removed is not None and number_of(rules.version) < first_of(removed)
 
 
 def _is_known(name: str, value: Any) -> bool:

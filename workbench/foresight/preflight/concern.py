@@ -15,7 +15,7 @@ class Concern:
             "topics-unknown", "topics-in-zookeeper", "no-migration", "metadata-behind",
             "unserved", "stray", "vanished", "created", "deleted", "undetected",
             "first-retention", "local-retention", "tier-lost", "tier-retention",
-            "first-compaction", "cleaner-ends",
+            "tier-off", "tier-assumed", "moves", "first-compaction", "cleaner-ends",
             "transactions", "groups", "commits-lost", "shorter", "truncated", "copy-alone",
             "transactions-lost", "share-state-lost", "unread-format", "producers-forgotten",
             "unreadable", "follows".

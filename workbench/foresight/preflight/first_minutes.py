@@ -131,6 +131,8 @@ class FirstMinutes(NamedTuple):
         restarts: by group, topic and partition.
         transactions: that the coordinator ends, by transactional id.
         tiers: what the remote tier loses, by topic and partition.
+        without_tier: topics with a remote tier, of a broker that was said to have none.
+        assumed_tier: topics with a remote tier, which the broker is assumed to have.
         cleaner_end: where the cleaner ends, as what it does: "ends at …"; empty if it does not.
         expires_at: ms; when the clean-up of committed offsets runs first.
         assumed: topics whose configuration is in no file here: Kafka's defaults are assumed.
@@ -143,6 +145,8 @@ class FirstMinutes(NamedTuple):
     assumed: frozenset[str] = frozenset()
     tiers: tuple[TierLoss, ...] = ()
     cleaner_end: str = ""
+    without_tier: tuple[str, ...] = ()
+    assumed_tier: tuple[str, ...] = ()
 
 
 def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Iterator[Concern]:
@@ -158,10 +162,10 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
         rows = [f"{topic} ({size_text(size)})" for topic, size in sorted(sizes.items())]
         what = (
             f"local retention deletes {size_text(sum(sizes.values()))} of what the remote tier has "
-            f"too: {named_or_more(rows)}; consumers read it from there. Both need "
-            "remote.log.storage.system.enable=true and the tier's plugin in server.properties"
+            f"too: {named_or_more(rows)}; consumers read it from there"
         )
         yield Concern("local-retention", "info", what)
+    yield from _of_missing_tier(found)
     retained = [_tier_loss(each) for each in found.tiers if each.rule]
     if retained:
         what = (
@@ -211,6 +215,35 @@ def concerns_of_first_minutes(found: FirstMinutes, broker: MeantBroker) -> Itera
     yield from _groups(found)
 
 
+def _of_missing_tier(found: FirstMinutes) -> Iterator[Concern]:
+    """Yield what a broker without the remote tier of its topics does.
+
+    It starts: 4.2 logs that their configuration cannot be updated, and keeps the one it has loaded.
+    """
+    without = (
+        "consumers get nothing that only the tier has, and retention.ms and retention.bytes "
+        "delete the segments on the disk"
+    )
+    if found.without_tier:
+        what = (
+            "remote.log.storage.system.enable is false, and topics have a remote tier "
+            f"({named_or_more(found.without_tier)}): {without}"
+        )
+        action = (
+            "To keep the remote tier in use, start with remote.log.storage.system.enable=true and "
+            "the tier's plugin in server.properties"
+        )
+        yield Concern("tier-off", "warning", what, action)
+    if found.assumed_tier:
+        topics = named_or_more(found.assumed_tier)
+        what = (
+            f"the broker is assumed to have the remote tier of {topics}. "
+            "Without remote.log.storage.system.enable=true and the tier's plugin in "
+            f"server.properties, {without}; --set remote.log.storage.system.enable=false shows it"
+        )
+        yield Concern("tier-assumed", "info", what)
+
+
 def _tier_loss(each: TierLoss) -> str:
     which = f"offsets {each.first_offset} to {each.last_offset}"
     count = f"{plural(each.segments, 'segment')}, {which}: " if each.segments else ""
@@ -221,7 +254,7 @@ def _retention(deleted: list[LogPass], found: FirstMinutes, broker: MeantBroker)
     at = time_text(min(each.at for each in deleted))
     what = f"the first check of retention, at {at}, deletes {_amount(deleted)}: "
     what += f"{_by_topic(deleted)}. {_sentence(deleted[0])}"
-    topics = {each.topic for each in deleted}
+    topics = {each.topic for each in deleted if not each.is_own}
     assumed = sorted(topics & found.assumed)
     if assumed:
         what += (
@@ -417,12 +450,18 @@ def _groups(found: FirstMinutes) -> Iterator[Concern]:
     what = f"{count} do not go on where they stopped" if len(by_group) > 1 else ""
     what = what or "1 group does not go on where it stopped"
     what += f", auto.offset.reset decides: {named_or_more(texts, '; ')}"
+    has_expired = any(each.state == "expired" for each in found.restarts)
+    if has_expired:
+        at = time_text(found.expires_at)
+        what += (
+            f". Offsets that have expired are there until the first clean-up of offsets, at {at}"
+        )
     group = next(iter(sorted(by_group)))
     action = (
         f"See kafka-workbench group {group} DIR; before its consumers start, set its offsets with "
         "kafka-consumer-groups.sh --reset-offsets"
     )
-    if any(each.state == "expired" for each in found.restarts):
+    if has_expired:
         action += (
             ". A larger offsets.retention.minutes in server.properties, before the start, keeps "
             "offsets that have expired"

@@ -231,6 +231,7 @@ def _replicas(
 ) -> Iterator[tuple[DirectoryName, _Replica]]:
     """Yield every log that may be a partition's, and every one that the node creates."""
     passes = {(each.topic, each.partition, each.what): each for each in minutes.passes}
+    tiers = {(each.topic, each.partition): each for each in minutes.tiers if each.segments}
     sizes = {
         os.path.join(os.path.abspath(root.path), partition.name): partition.size
         for root in listing.roots
@@ -238,7 +239,7 @@ def _replicas(
     }
     for row in prediction:
         name = parse_directory_name(row.name)
-        if name is None or (row.verdict == "future" and not row.becomes_log):
+        if name is None or row.was_stray or (row.verdict == "future" and not row.becomes_log):
             if name is not None and row.is_emptied and prediction.starts:
                 yield name, _Replica("empty", f"{row.name}: {row.reason}", row)
             continue
@@ -249,6 +250,13 @@ def _replicas(
         if verdict == "served" and retained is not None and retained.records:
             verdict = "expiring"
             reason = f"{retained.rule} deletes {plural(retained.records, 'record')}"
+        lost = tiers.get((name.topic, name.partition))
+        if verdict == "served" and lost is not None:
+            verdict = "expiring"
+            reason = (
+                f"the remote tier loses {plural(lost.segments, 'segment')}, offsets "
+                f"{lost.first_offset} to {lost.last_offset}: {lost.reason}"
+            )
         yield name, _Replica(
             verdict, f"{row.name}: {reason}" if reason else "", row, size,
             0 if retained is None or verdict not in _LOADED else retained.records,
@@ -405,7 +413,7 @@ def _of_topics(prediction: StartupPrediction, *, topics_known: bool) -> Iterator
             "the directory.id that the cluster knows into meta.properties"
         )
         yield Concern("unserved", "error", f"not served: {named_or_more(unserved)}", action)
-    strays = [row for row in prediction if row.verdict == "stray"]
+    strays = [row for row in prediction if row.verdict == "stray" and not row.was_stray]
     if strays:
         what = (
             f"{plural(len(strays), 'log')} will not be served, as stray: "
@@ -417,6 +425,18 @@ def _of_topics(prediction: StartupPrediction, *, topics_known: bool) -> Iterator
             "cluster"
         )
         yield Concern("stray", "error", what, action)
+    strays = [row for row in prediction if row.was_stray]
+    if strays:
+        what = (
+            f"{plural(len(strays), 'log')} became stray before, and the start changes nothing of "
+            f"that: {named_or_more([row.name for row in strays])}"
+        )
+        action = (
+            "Read logs that became stray before with kafka-workbench serve or export, or delete "
+            "their directories; to serve them, rename the directories back, with the topic id "
+            "that the cluster has in their partition.metadata"
+        )
+        yield Concern("stray", "warning", what, action)
     if metadata.created:
         what = f"the node makes empty logs for {named_or_more(metadata.created)}"
         if metadata.leaderless:
@@ -536,6 +556,13 @@ def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
             f"{emptied[0].name} to {_log_of(emptied[0])}"
         )
         yield Concern("copy-alone", "warning", what, action)
+    moves = list(_moves(prediction))
+    if moves:
+        what = (
+            f"the broker continues to move logs to other log directories: {named_or_more(moves)}. "
+            "When a copy has caught up, it becomes the log, and the broker deletes the old one"
+        )
+        yield Concern("moves", "info", what)
     deleted = [row.name for row in prediction if row.verdict == "deleted"]
     if deleted:
         what = f"the broker deletes {named_or_more(deleted)}"
@@ -544,6 +571,22 @@ def _of_logs(prediction: StartupPrediction) -> Iterator[Concern]:
             "TOPIC --to OUT"
         )
         yield Concern("deleted", "warning", what, action)
+
+
+def _moves(prediction: StartupPrediction) -> Iterator[str]:
+    """Yield the logs whose copy in another log directory the broker continues to fill.
+
+    Kafka: ReplicaManager.maybeAddLogDirFetchers (4.2)
+    """
+    logs = {row.name: row for row in prediction if row.verdict in {"loads", "recovers"}}
+    for row in prediction:
+        log = logs.get(_log_of(row))
+        is_copy = row.verdict == "future" and not row.becomes_log
+        if is_copy and log is not None and not log.unserved and log.directory != row.directory:
+            yield (
+                f"{log.name} from {log.directory} to {row.directory}, whose copy ends at offset "
+                f"{row.log_end_offset} of {log.log_end_offset}"
+            )
 
 
 def _log_of(row: PartitionStart) -> str:

@@ -15,7 +15,7 @@ from workbench.runtime.words import plural, safe, safe_lines, size_text
 
 TopicVerdict = Literal[
     "served",          # with every record that is in its logs
-    "expiring",        # but the first check of retention deletes records
+    "expiring",        # but the first check of retention deletes records, here or in the tier
     "damaged",         # but records are lost at the start, or damage is not detected
     "empty",           # the node makes empty logs, because these directories have none
     "empty in part",   # of some partitions

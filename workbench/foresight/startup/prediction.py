@@ -156,6 +156,11 @@ class PartitionStart:
         return self.verdict == "future" and BECOMES_LOG in self.reason
 
     @property
+    def was_stray(self) -> bool:
+        """Whether the log became stray before this start."""
+        return self.verdict == "stray" and self.name.endswith("-stray")
+
+    @property
     def is_emptied(self) -> bool:
         """Whether it is a copy whose log is in no directory; see `startup.losses`."""
         return self.verdict == "future" and EMPTIED in self.reason

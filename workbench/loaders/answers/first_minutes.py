@@ -132,6 +132,13 @@ def first_minutes(
         )  # fmt: skip
     topics = {where.topic for where, _ in logs.values()}
     assumed = {each for each in topics if not settings.knows(each, "cleanup.policy")}
+    has_tier = settings.rules.has_remote_tier
+    without_tier = filter(settings.has_lost_tier, sorted(topics) if has_tier else ())
+    assumed_tier = (
+        each
+        for each in (sorted(topics) if has_tier and not settings.is_tier_given else ())
+        if settings.config_of(each).remote_storage_enable
+    )
     expires_at = now + settings.broker.offsets_retention_check_interval_ms
     ends = _ends(prediction, logs, passes)
     starts: dict[TopicPartition, int] = {}
@@ -150,8 +157,9 @@ def first_minutes(
         for each in _restarts(listing, settings, ends, _lost_logs(prediction), expires_at, kafka)
     )
     return FirstMinutes(
-        passes, tuple(restarts), ended, expires_at, frozenset(assumed), lost, _told(end)
-    )
+        passes, tuple(restarts), ended, expires_at, frozenset(assumed), lost, _told(end),
+        tuple(without_tier), tuple(assumed_tier),
+    )  # fmt: skip
 
 
 def _told(end: CleanerEnd | None) -> str:

@@ -109,9 +109,12 @@ def _retained(
     Args:
         there: the remote segments.
         local: the segments of the log.
+
+    Kafka: UnifiedLog.onlyLocalLogSegmentsSize (4.2)
     """
     end = max(each.end_offset for each in there)
-    only_here = sum(each.size for each in local if each.base_offset > end)
+    # One that is at the highest copied offset counts, too: a copied segment of one offset.
+    only_here = sum(each.size for each in local if each.base_offset >= end)
     gone, limit = _expired(there, config, only_here, now)
     # A broker that has just started may not know yet what it has copied.
     most, other = _expired(there, config, sum(each.size for each in local), now)
