@@ -40,6 +40,11 @@ BOUNDS = {
     "search": "importing pyarrow, then decoding every record",
     "verify": "decoding every record",
 }
+WHOLE = """() => {
+  const cards = [...document.querySelectorAll(".klw-overcard:not([hidden])")];
+  return cards.every((card) => ["done", "asks"].includes(card.dataset.state));
+}"""
+"""Whether every card is there, or asks before it reads much."""
 READ = "import workbench as w; w.open_log_directory(PATH).scan(limit=1).to_arrow()"
 SPARK = """
 import workbench as w
@@ -107,9 +112,9 @@ def pictures(path: str, rounds: int = ROUNDS) -> list[list[str]]:
             app = start(Path(path), Path(folder))
             address = time.perf_counter() - began
             page.goto(app.address)
-            page.wait_for_selector(".klw-overcard")
+            page.wait_for_selector(".klw-overcard:not([hidden])")
             picture = time.perf_counter() - began
-            page.wait_for_selector(".klw-overcard[data-state=done] >> nth=9")
+            page.wait_for_function(WHOLE)
             found.append((address, picture, time.perf_counter() - began))
             page.goto("about:blank")
             end(app)
