@@ -1,4 +1,4 @@
-"""Find what a start does to single logs: what is cut, emptied, moved or deleted, or follows."""
+"""Find what a start does to single logs: truncated, emptied, moved, deleted, following others."""
 
 import os
 from collections.abc import Iterator, Mapping
