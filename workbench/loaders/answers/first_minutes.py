@@ -44,7 +44,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.lookups.record_counts import records_below
 from workbench.inspection.partition import DiskPartition
 from workbench.inspection.unreadable import if_readable
-from workbench.loaders.answers.tier_losses import tier_losses
+from workbench.loaders.answers.tier_after_start import tier_after_start
 from workbench.loaders.explanations.explain_partition import CleanerEnd
 from workbench.loaders.explanations.offset_fates import fates_of_offsets
 from workbench.loaders.explanations.what_if import PartitionFate, logs_outcome
@@ -141,8 +141,7 @@ def first_minutes(
     )
     expires_at = now + settings.broker.offsets_retention_check_interval_ms
     ends = _ends(prediction, logs, passes)
-    starts: dict[TopicPartition, int] = {}
-    lost = tuple(tier_losses(listing, settings, prediction, ends.keys(), now, starts))
+    lost, starts = tier_after_start(listing, settings, prediction, ends.keys(), now)
     for where, begin in starts.items():
         ends[where] = ends[where]._replace(start=min(ends[where].start, begin))
     for each in lost:

@@ -9,8 +9,8 @@ Kafka: RemoteLogManager.RLMExpirationTask.cleanupExpiredRemoteLogSegments,
 deleteLogSegmentsDueToLeaderEpochCacheTruncation (4.2)
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from workbench.config.log_config import LogConfig
 from workbench.config.settings import Settings
@@ -29,15 +29,26 @@ _EMPTY: Final = "its log is made empty"
 _NO_EPOCHS: Final = "its log has no leader epochs, because leader-epoch-checkpoint has none"
 
 
-def tier_losses(
+class AfterStart(NamedTuple):
+    """What the remote tier has after its first pass of retention.
+
+    Attributes:
+        losses: what it loses of each partition.
+        starts: the log start offset of each partition that begins in the tier.
+    """
+
+    losses: tuple[TierLoss, ...]
+    starts: Mapping[TopicPartition, int]
+
+
+def tier_after_start(
     listing: Listing,
     settings: Settings,
     prediction: StartupPrediction,
     served: Collection[TopicPartition],
     now: int,
-    starts: dict[TopicPartition, int],
-) -> Iterator[TierLoss]:
-    """Yield what the tier loses of each partition, as far as `__remote_log_metadata` is here.
+) -> AfterStart:
+    """Return what the tier has after a start, as far as `__remote_log_metadata` is here.
 
     Args:
         listing: the log directories.
@@ -45,13 +56,14 @@ def tier_losses(
         prediction: of the start.
         served: the partitions that have a log then, perhaps one that is made.
         now: ms; when the pass begins, which is when the broker starts.
-        starts: gets the log start offset of each partition that begins in the tier.
 
     Kafka: RemoteLogManager.RLMTask.maybeUpdateLogStartOffsetOnBecomingLeader (4.2)
     """
     wanted = {where for where in served if settings.config_of(where.topic).remote_storage_enable}
     if not wanted or not settings.rules.has_remote_tier:
-        return
+        return AfterStart((), {})
+    losses: list[TierLoss] = []
+    starts: dict[TopicPartition, int] = {}
     known = [each for each in listing.partitions.values() if each.topic == TOPIC]
     metadata = read_metadata_topic(known, lambda *where: TopicPartition(*where) in wanted)
     rows: dict[TopicPartition, PartitionStart] = {}
@@ -83,18 +95,15 @@ def tier_losses(
                 begin = min(each.start_offset for each in there)
                 starts[where] = max(begin, disk.checkpoint_start or 0)
                 config = settings.config_of(where.topic)
-                yield from _retained(where, config, there, disk.segments, now)
+                losses += _retained(where, config, there, disk.segments, now)
             continue
         reason = _EMPTY if log is None or not log.log_end_offset else _NO_EPOCHS
         if first is not None:
             reason = f"its log knows no leader epoch before {first}"
-        yield TierLoss(
-            *where,
-            len(lost),
-            min(each.start_offset for each in lost),
-            max(each.end_offset for each in lost),
-            reason,
-        )
+        first_offset = min(each.start_offset for each in lost)
+        last_offset = max(each.end_offset for each in lost)
+        losses.append(TierLoss(*where, len(lost), first_offset, last_offset, reason))
+    return AfterStart(tuple(losses), starts)
 
 
 def _retained(
