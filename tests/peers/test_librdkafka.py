@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -198,6 +199,7 @@ class Runner:
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.timeout(1200)
+@pytest.mark.dies(signal.SIGABRT)  # the program ends so where a test has failed
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_librdkafka_finds_a_broker(tmp_path: Path, protocol: str) -> None:
     with writable_server(tmp_path / "data") as server:
