@@ -129,6 +129,23 @@ def test_a_healthy_directory_of_a_real_broker_loads_as_it_is() -> None:
     assert {(row.verdict, row.changes, row.unnoticed) for row in prediction} == {("loads", (), ())}
 
 
+@pytest.mark.parametrize("version", ["1.1", "2.8", "3.9"])
+def test_segments_that_a_completed_swap_replaces_are_not_truncated(
+    tmp_path: Path, version: str
+) -> None:
+    """A broker of 2.8.2 did so, of a log whose cleaning a stop had interrupted."""
+    with Managed(tmp_path).manager as manager:
+        log = manager.get_or_create_log("orders-0")
+        for _ in range(3):
+            log.append(records(3))
+            log.roll()
+    first, *others = sorted((tmp_path / "orders-0").glob("*.log"))[:3]
+    whole = b"".join(each.read_bytes() for each in (first, *others))
+    first.with_name(f"{first.name}.swap").write_bytes(whole)
+    row = predict_startup([tmp_path], kafka=version)["orders-0"]
+    assert (row.bytes_cut, row.records_lost, row.log_end_offset) == (0, 0, 9)
+
+
 def test_a_torn_log_is_recovered_and_cut(tmp_path: Path) -> None:
     with Managed(tmp_path).manager as manager:
         manager.get_or_create_log("orders-0").append(records(3))

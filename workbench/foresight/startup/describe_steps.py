@@ -81,17 +81,19 @@ def recovered_from(steps: Iterable[Step]) -> int | None:
 def bytes_cut(steps: Sequence[Step]) -> int:
     """Return the bytes that recovery truncated: ends of segments, and entire segments.
 
-    A segment that was split is marked deleted, too, but its bytes are in the parts.
+    A segment that was split is marked deleted, too, but its bytes are in the parts; so are those
+    that a completed swap replaces, whose records the replacement has.
     """
     cut = sum(step.numbers["cut"] for step in steps if step.kind in {RECOVERED, EMPTIED})
     split = {step.where for step in steps if step.kind == SPLIT}
-    cut += sum(
-        step.numbers.get("size", 0)
-        for step in steps
-        if step.kind in {"segment marked deleted", "segment files removed"}
-        and step.where not in split
-    )
-    return int(cut)
+    deleted = 0  # by the steps directly before this one
+    for step in steps:
+        if step.kind == "segment marked deleted":
+            deleted += step.numbers["size"] if step.where not in split else 0
+        else:
+            cut += deleted if step.kind != _SWAPPED else 0
+            deleted = 0
+    return int(cut + deleted)
 
 
 def first_removed(steps: Sequence[Step], *, is_compacted: bool) -> int | None:
