@@ -36,8 +36,8 @@ _SKIPPED: Final = (
     "|^TestConsumerGroupWithGroupTopicsSingle$"
 )
 """Tests whose helper uses a group that it has not connected, so that the program ends whatever
-answers; and three that pass at times, at a broker of 4.2.0, too: a reader never sees a topic that
-is made between its join and its first look, and the sooner it is made, the more often that is so.
+answers; and three that pass at times: a reader never sees a topic that is made between its join and
+its first look. A broker of 4.2.0 fails them, too, but less often, since it makes topics later.
 """
 
 
