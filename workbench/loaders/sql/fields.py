@@ -11,7 +11,7 @@ from workbench.inspection.listing import Listing
 from workbench.loaders.scan.reading import ScanReading
 from workbench.loaders.scan.scan import Scan, stored_in
 from workbench.loaders.sql.query import SqlQuery
-from workbench.values.by_topic import of_topics
+from workbench.values.by_topic import formats_of
 from workbench.values.formats.json_fields import JsonFields, are_quick
 from workbench.values.readable import readable
 from workbench.values.registry import Decoding
@@ -51,17 +51,27 @@ def formats_of_fields(
 
 
 def needed_fields(
-    decode: "Mapping[str, ColumnDecoding]", query: SqlQuery, topics: Collection[str]
+    decode: "Mapping[str, ColumnDecoding]", query: SqlQuery
 ) -> "Mapping[str, ColumnDecoding]":
-    """Return decodings of topics that read no more of JSON than the fields that a query needs."""
+    """Return decodings that read no more of JSON than the fields that a query needs."""
     if query.needed is None or not are_quick():
         return decode
+    fields = query.needed.fields
     return {
-        column: Decoding("json", JsonFields.of(query.needed.fields[column]))
-        if how == "json" and column in query.needed.fields
-        else how
-        for column, how in of_topics(decode, topics).items()
+        column: _narrowed(how, JsonFields.of(fields[column])) if column in fields else how
+        for column, how in decode.items()
     }
+
+
+def _narrowed(how: "ColumnDecoding", fields: JsonFields) -> "ColumnDecoding":
+    """Return a decoding, or those of topics, in which JSON has only some fields."""
+    formats = formats_of(how)
+    if isinstance(formats, Mapping):
+        return {
+            topic: Decoding("json", fields) if each == "json" else each
+            for topic, each in formats.items()
+        }
+    return Decoding("json", fields) if formats == "json" else how
 
 
 def has_fields(query: SqlQuery, table: str, column: str) -> bool:

@@ -156,7 +156,7 @@ def _result(
                 **options,
                 "topics": topic,
                 "columns": _columns(read, found),
-                "decode": needed_fields(found, read, {topic} if topic else topics.values()),
+                "decode": needed_fields(found, read),
                 "latest": latest,
             }
             scans[name] = Scan(listing, **own)
