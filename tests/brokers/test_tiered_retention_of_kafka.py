@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 import workbench as wb
-from tests.brokers.first_minutes import DAY, LONG_AGO, SETTINGS, left, said, settled
+from tests.brokers.first_minutes import DAY, LONG_AGO, SETTINGS, Log, left, said, settled
 from tests.kafka_broker import CACHE, Artifact, Broker, resolve
 from tests.waiting import HANGS_AFTER_S, wait_until
 
@@ -158,6 +158,17 @@ def test_the_tier_loses_what_a_preflight_said(tmp_path: Path) -> None:
     assert all(copied[topic] >= count for topic, count in wanted.items() if topic not in lost)
 
 
+def _tiered(folder: Path, topics: Mapping[str, dict[str, str]]) -> tuple[Broker, dict[str, Log]]:
+    """Return a stopped broker that retains everything and has copied it, and its logs."""
+    unlimited = {"log.retention.ms": "-1"}
+    broker = Broker(VERSION, folder, SETTINGS | _QUIET | _tier(folder) | unlimited)
+    with broker:
+        _fill(broker, topics, young=2)
+        wanted = dict.fromkeys(topics, RECORDS - 1)
+        wait_until(lambda: _copied(folder / "tier", topics) == wanted)
+        return broker, left(broker)
+
+
 @pytest.mark.broker
 @pytest.mark.slow
 @pytest.mark.long
@@ -170,12 +181,7 @@ def test_remote_retention_deletes_what_a_preflight_said(tmp_path: Path) -> None:
     topics = {
         "by-age": own | {"retention.bytes": "-1"}, "by-size": own | {"retention.ms": "-1"},
     }  # fmt: skip
-    unlimited = {"log.retention.ms": "-1"}
-    broker = Broker(VERSION, tmp_path, SETTINGS | _QUIET | _tier(tmp_path) | unlimited)
-    with broker:
-        _fill(broker, topics, young=2)
-        wanted = dict.fromkeys(topics, RECORDS - 1)
-        wait_until(lambda: _copied(tmp_path / "tier", topics) == wanted)
+    broker, _ = _tiered(tmp_path, topics)
     size = _size(broker.data, "by-size", 0)
     limits = {"log.retention.ms": str(DAY), "log.retention.bytes": str(size * (RECORDS - 3))}
     found = wb.open_log_directory(broker.data).preflight(limits)
@@ -207,13 +213,7 @@ def test_without_the_tier_retention_deletes_what_a_preflight_said(tmp_path: Path
         "old": own | {"local.retention.ms": "-1"},
         "kept": own | {"retention.ms": "-1", "local.retention.bytes": "400"},
     }
-    unlimited = {"log.retention.ms": "-1"}
-    broker = Broker(VERSION, tmp_path, SETTINGS | _QUIET | _tier(tmp_path) | unlimited)
-    with broker:
-        _fill(broker, topics, young=2)
-        wanted = dict.fromkeys(topics, RECORDS - 1)
-        wait_until(lambda: _copied(tmp_path / "tier", topics) == wanted)
-        before = left(broker)
+    broker, before = _tiered(tmp_path, topics)
     limits = {"log.retention.ms": str(DAY), "remote.log.storage.system.enable": "false"}
     found = wb.open_log_directory(broker.data).preflight(limits)
     assert found["old"].verdict == "expiring"

@@ -368,7 +368,7 @@ def vanished_topics(rows: Iterable[PartitionStart], known: KnownTopics) -> tuple
     found = set()
     for row in rows:
         name = names.parse_directory_name(row.name)
-        if row.verdict == "stray" and name is not None and name.kind != "stray":
+        if row.verdict == "stray" and name is not None and not row.was_stray:
             found.add(name.topic)
     return tuple(sorted(found - known.cluster.topic_ids.keys()))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
+from workbench.files.names import parse_directory_name
 from workbench.foresight.startup.consumer import ConsumerView
 from workbench.foresight.startup.describe_steps import RECOVERED
 from workbench.inspection.broker_version import MeantBroker
@@ -158,7 +159,8 @@ class PartitionStart:
     @property
     def was_stray(self) -> bool:
         """Whether the log became stray before this start."""
-        return self.verdict == "stray" and self.name.endswith("-stray")
+        name = parse_directory_name(self.name)
+        return self.verdict == "stray" and name is not None and name.kind == "stray"
 
     @property
     def is_emptied(self) -> bool:
