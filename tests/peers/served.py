@@ -70,7 +70,7 @@ def go_tests(program: Path, folder: Path, *options: str, **settings: str) -> dic
         cwd=folder, env={**os.environ, **settings}, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
     )  # fmt: skip
-    assert "\npanic: " not in done.stdout, done.stdout[-10_000:]
+    assert "panic: " not in done.stdout, done.stdout[-10_000:]
     words = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
     found = re.findall(r"^\s*--- (PASS|FAIL|SKIP): (\S+) \(", done.stdout, re.MULTILINE)
     return {

@@ -1,9 +1,9 @@
 """librdkafka's own tests that reach a broker, in their quick mode, against a writable server.
 
 Tests that disturb sockets (`sockem`) run after the others: they close descriptors that tests beside
-them have taken. What fails in time beside others runs again, alone; so does what is expected to
-fail, since it leaves threads behind. Tests of share groups, which are described and not joined, and
-of librdkafka's mock of a broker are not run.
+them have taken. A test that fails beside others runs again, alone. One that is expected to fail
+runs alone, too: it leaves threads behind. Tests of share groups, which are described and not
+joined, and of librdkafka's mock of a broker are not run.
 """
 
 import json
@@ -149,7 +149,7 @@ class Runner:
         }
 
     def outcomes(self, wanted: Iterable[str], beside: int, part: str = "") -> dict[str, Outcome]:
-        """Run some tests, so many side by side; return how each ended.
+        """Run tests, `beside` of them at a time; return how each ended.
 
         Args:
             wanted: the tests.

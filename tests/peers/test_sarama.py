@@ -116,9 +116,11 @@ def proxies(upstream: str, folder: Path) -> Iterator[str]:
     with subprocess.Popen(
         [toxiproxy(), "-config", file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as running:
-        wait_until(is_up)
-        yield f"http://127.0.0.1:{API}"
-        running.terminate()
+        try:
+            wait_until(is_up)
+            yield f"http://127.0.0.1:{API}"
+        finally:
+            running.terminate()
 
 
 def functional_outcomes(upstream: str, folder: Path) -> dict[str, Outcome]:
